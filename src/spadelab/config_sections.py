@@ -1,0 +1,214 @@
+"""The sections of the settings: every key with its default, unit and range."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+Kind = Literal["deduction", "abduction", "induction"]
+Prompts = Literal["compact", "full"]
+NonNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Temperature = Annotated[float, Field(gt=0, le=10)]
+
+
+class Section(BaseModel):
+    """What all sections share: no unknown keys, no changes after loading, no infinities."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
+
+
+class RunSettings(Section):
+    """The run's folder, budgets and checkpoints."""
+
+    name: str = "minimal"
+    """Folder name of the run inside `directory`."""
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    """Root of every random stream."""
+    directory: str = "runs"
+    """Parent folder of all runs (the articles' `training.output_dir`)."""
+    minutes: float | None = Field(default=None, gt=0)
+    """Wall-clock budget of the loop in minutes; null: no limit."""
+    cpu_seconds: float | None = Field(default=None, gt=0)
+    """Budget of the loop in CPU seconds of this process; null: no limit."""
+    checkpoint_every: Count = 10
+    """Cycles between checkpoints."""
+    keep_checkpoints: Count = 2
+    """Complete checkpoints that stay on disk."""
+    replicas: int = Field(default=1, ge=1, le=8)
+    """Copies of each checkpoint, the first one included."""
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if not name or name[0] in ".-" or not all(c.isalnum() or c in "._-" for c in name):
+            raise ValueError("must be a folder name made of letters, digits, '.', '_' and '-'")
+        return name
+
+
+class ModelSettings(Section):
+    """The base model and how it is run."""
+
+    base_model_path: str = "tiny"
+    """"tiny" (bundled) or a folder in Hugging Face format."""
+    inference_backend: Literal["transformers"] = "transformers"
+    max_seq_len: int = Field(default=512, ge=16)
+    """Longest prompt plus completion, in tokens."""
+    device: str = Field(default="cpu", pattern=r"^(cpu|mps|cuda(:\d+)?)$")
+    """"cpu", "cuda", "cuda:N" or "mps"."""
+    threads: int = Field(default=1, ge=1, le=1024)
+    """CPU threads of tensor operations; 1 keeps runs bit-identical."""
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+
+
+class ProposerSettings(Section):
+    """The role that writes tasks."""
+
+    model: str = "tiny-proposer"
+    """"tiny-proposer" (bundled), "same" (share the solver's weights) or a model folder."""
+    temperature: Temperature = 1.0
+    references: int = Field(default=1, ge=0, le=32)
+    """Earlier tasks shown in the prompt as examples (K)."""
+    max_new_tokens: Count = 256
+    train: bool = True
+    """False freezes the proposer."""
+    prompts: Prompts = "compact"
+    """"compact" for the bundled models, "full" for instruction-tuned ones."""
+
+
+class SolverSettings(Section):
+    """The role that solves tasks."""
+
+    model: str | None = None
+    """A model folder; null: `model.base_model_path`."""
+    temperature: Temperature = 1.0
+    rollouts: int = Field(default=8, ge=2, le=1024)
+    """Attempts at each task; at least 2, since solve rates and baselines come from the group."""
+    max_new_tokens: Count = 320
+    prompts: Prompts = "compact"
+
+
+class JudgeSettings(Section):
+    """The optional role that only rates tasks; it never decides what was right."""
+
+    enabled: bool = False
+    temperature: float = Field(default=0.0, ge=0, le=10)
+
+
+class SelfPlaySettings(Section):
+    """The cycle and its difficulty target."""
+
+    mode: Literal["self_play", "fixed", "uniform"] = "self_play"
+    """"fixed" (one fixed task set) and "uniform" (no curriculum) are the baselines."""
+    iterations: Count = 1
+    rounds_per_iteration: Count = 100
+    """Cycles in an iteration; the run has `iterations * rounds_per_iteration` cycles."""
+    tasks_per_round: Count = 32
+    """Drafts in a cycle, over all task types."""
+    initial_difficulty: float = Field(default=3.0, ge=1)
+    """Executed statements asked for at first."""
+    max_difficulty: float = Field(default=64.0, ge=1)
+    task_types: dict[Kind, NonNegative] = dict.fromkeys(get_args(Kind), 1.0)
+    """Relative share of each task type; a type that is not named gets none."""
+    step: float = Field(default=0.25, gt=0)
+    """Change of the difficulty target after a cycle outside [low, high]."""
+    low: Share = 0.4
+    high: Share = 0.6
+    """Solve rates between which the difficulty target stays."""
+    replay: Share = 0.4
+    """Share of drafts asked for below the target, against forgetting."""
+
+    @model_validator(mode="after")
+    def _check_relations(self) -> Self:
+        if self.low >= self.high:
+            raise ValueError(f"low is {self.low} and high is {self.high}, but low must be less than high")
+        if self.initial_difficulty > self.max_difficulty:
+            raise ValueError(
+                f"initial_difficulty is {self.initial_difficulty:g} and max_difficulty is "
+                f"{self.max_difficulty:g}, but the initial one must not exceed the maximum"
+            )
+        if not sum(self.task_types.values()) > 0:
+            raise ValueError("task_types has no share above 0, but at least one task type must have one")
+        return self
+
+
+class SandboxSettings(Section):
+    """The jail in which all generated code runs."""
+
+    executor_type: Literal["auto", "bubblewrap", "landlock", "unsafe"] = "auto"
+    """"auto": the strongest that works here; "unsafe" (no jail) only when typed."""
+    timeout_seconds: float = Field(default=5.0, gt=0, le=3600)
+    """Wall-clock limit of one program."""
+    memory_limit_mb: int = Field(default=256, ge=16)
+    """Memory limit of one program in MiB."""
+    allowed_packages: tuple[Literal["numpy", "sympy"], ...] = ("numpy", "sympy")
+    """Packages beside the standard library's harmless part that programs may import."""
+    workers: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Jails at the same time (the articles' `task_queue.workers`); null: one a core."""
+
+
+class CreditSettings(Section):
+    """Rewards and advantages."""
+
+    proposer_reward: str = "frontier"
+    """Name of a rule in `credit/rewards.py`."""
+    advantage: str = "grpo"
+    """The solver's rule, a name in `credit/advantages.py`."""
+    proposer_advantage: str = "trrpp"
+    """The proposer's rule, a name in `credit/advantages.py`."""
+    invalid_reward: float = Field(default=-0.5, ge=-10, le=0)
+    """Reward of a draft that a gate rejected."""
+    obey_tolerance: int = Field(default=1, ge=0)
+    """Largest |written - asked| difficulty at which the proposer is still paid."""
+
+
+class TrainingSettings(Section):
+    """The gradient step."""
+
+    method: Literal["rl", "sft", "sft_or_ppo"] = "rl"
+    """"rl", "sft" (gold term alone), or "sft_or_ppo" (rl, gold term required)."""
+    learning_rate: float = Field(default=5e-4, ge=0, le=1)
+    batch_size: Count = 32
+    """Rows in a micro batch."""
+    epochs_per_iteration: int = Field(default=1, ge=1, le=100)
+    """Passes over the rows of a cycle."""
+    gold_weight: NonNegative = 1.0
+    """Weight of imitating correct answers that execution provided; 0: pure RL."""
+    clip_low: float = Field(default=0.2, gt=0, lt=1)
+    clip_high: float = Field(default=0.28, gt=0)
+    """Policy ratios are clipped to [1 - clip_low, 1 + clip_high]."""
+    dual_clip: Annotated[float, Field(gt=1)] | None = None
+    """Bound c of the dual clip for negative advantages (3.0 is usual); null: off."""
+    kl: NonNegative = 0.0
+    """Weight of the k3 divergence to the start model."""
+    entropy: NonNegative = 0.0
+    """Weight of the entropy bonus."""
+    aggregation: Literal["token_mean", "sequence_mean_token_mean", "sequence_mean_token_sum", "constant"] = (
+        "token_mean"
+    )
+    grad_clip: float = Field(default=1.0, gt=0)
+    """Largest gradient norm."""
+    weight_decay: float = Field(default=0.0, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _check_gold(self) -> Self:
+        if self.method != "rl" and self.gold_weight == 0:
+            raise ValueError(f"gold_weight is 0, but method {self.method!r} needs it above 0")
+        return self
+
+
+class EvaluationSettings(Section):
+    """The held-out set."""
+
+    every: int = Field(default=0, ge=0)
+    """Cycles between evaluations; 0: only at the start and at the end."""
+    tasks: Count = 900
+    seed: int = Field(default=12345, ge=0, lt=2**63)
+
+
+class QueueSettings(Section):
+    """Where tasks wait; only the local queue is built."""
+
+    backend: Literal["local"] = "local"

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError, model_validator
 
-from spadelab.config_errors import explain_invalid
+from spadelab.config_errors import explain_invalid, text_keys
 from spadelab.config_files import apply_override, read_settings_file, rename_keys
 from spadelab.config_notices import replace_unbuilt
 from spadelab.config_sections import (
@@ -112,12 +112,18 @@ def load_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> tup
     here (`config_files.check_model_folder` does it).
     """
     tree: dict[str, Any] = read_settings_file(Path(path)) if path is not None else {}
-    source = str(path) if path is not None else "settings"
+    source = str(path) if path is not None else "the settings"
     rename_keys(tree, ALIASES, source)
     for override in overrides:
-        apply_override(tree, override, ALIASES)
+        apply_override(tree, override, ALIASES, text_keys(Settings))
     notices = replace_unbuilt(tree)
     try:
-        return Settings.model_validate(tree), notices
+        settings = Settings.model_validate(tree)
     except ValidationError as error:
-        raise UserError(explain_invalid(error, Settings, source, overrides, tuple(ALIASES))) from None
+        raise UserError(explain_invalid(error, Settings, source, overrides, ALIASES)) from None
+    if settings.proposer.model == "tiny-proposer" and settings.solver_model != "tiny":
+        notices.append(
+            f"proposer.model is the bundled tiny-proposer and the solver is {settings.solver_model}; "
+            'write "same" there to let one model play both roles.'
+        )
+    return settings, notices

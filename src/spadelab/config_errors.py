@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+
+UNKNOWN = ("extra_forbidden", "invalid_key")
 
 
 def explain_invalid(
@@ -15,96 +18,85 @@ def explain_invalid(
     settings: type[BaseModel],
     source: str,
     overrides: Sequence[str],
-    aliases: Sequence[str],
+    aliases: Mapping[str, str],
 ) -> str:
     """One sentence for the first of the errors, naming the file (or the override) and the key."""
     errors = error.errors(include_url=False)
     # An unknown key is the likeliest cause of whatever else is wrong.
-    first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
-    key = ".".join(str(part) for part in _key_parts(first["loc"], settings))
-    override = next((o for o in reversed(overrides) if o.partition("=")[0].strip() == key), None)
-    place = f"--set {override}" if override is not None else source
-    if first["type"] == "extra_forbidden":
-        return f"{place}: unknown key {key}; {suggest_key(key, known_keys(settings, aliases))}."
+    first = next((e for e in errors if e["type"] in UNKNOWN), errors[0])
+    # Behind a dict's key pydantic adds "[key]" when the key itself is wrong.
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    place = next((f"--set {o}" for o in reversed(overrides) if _concerns(o, key, aliases)), source)
+    if first["type"] in UNKNOWN:
+        if isinstance(first["input"], dict) and first["input"]:
+            key += f".{next(iter(first['input']))}"
+        return f"{place}: unknown key {key}; {suggest_key(key, known_keys(settings, tuple(aliases)))}."
     return f"{place}: {_describe(first, key, settings)}."
 
 
 def known_keys(settings: type[BaseModel], aliases: Sequence[str] = ()) -> list[str]:
-    """Every dotted key of the tree, and the aliases."""
-    keys = list(aliases)
+    """Every dotted key of the tree, then the aliases."""
+    keys = []
     for section, field in settings.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            keys += [f"{section}.{name}" for name in field.annotation.model_fields]
-    return keys
+        keys += [f"{section}.{name}" for name in type(field.default).model_fields]
+    return [*keys, *aliases]
+
+
+def text_keys(settings: type[BaseModel]) -> frozenset[str]:
+    """The dotted keys whose values are free text."""
+    return frozenset(
+        f"{section}.{name}"
+        for section, field in settings.model_fields.items()
+        for name, leaf in type(field.default).model_fields.items()
+        if leaf.annotation is str
+    )
 
 
 def suggest_key(key: str, known: Sequence[str]) -> str:
-    """ "did you mean X", X being the nearest known key; else the keys of the section, or the sections."""
+    """Say which known key is nearest: "did you mean X", else what the section (or the tree) offers."""
     section, _, leaf = key.partition(".")
     sections = list(dict.fromkeys(name.split(".")[0] for name in known))
-    if not leaf:
-        near = difflib.get_close_matches(section, sections, 1) or [
-            k for k in known if k.endswith(f".{section}")
-        ]
-        return f"did you mean {near[0]}" if near else f"the sections are {', '.join(sections)}"
     leaves = [name.split(".", 1)[1] for name in known if name.startswith(f"{section}.")]
-    near = [f"{section}.{name}" for name in difflib.get_close_matches(leaf, leaves, 1)]
-    near = [name for name in known if name.endswith(f".{leaf}")] or near
-    near = near or difflib.get_close_matches(key, known, 1)
+    # In order: the right key in a wrong section, a misspelt key, a misspelt section.
+    same_leaf = [name for name in known if name.split(".", 1)[1] == (leaf or section)]
+    near = difflib.get_close_matches(key, same_leaf, 1, cutoff=0)
+    near = near or [f"{section}.{name}" for name in difflib.get_close_matches(leaf, leaves, 1)]
+    near = near or ([] if leaves else difflib.get_close_matches(section, sections, 1))
     if near:
         return f"did you mean {near[0]}"
-    return (
-        f"the keys of {section} are {', '.join(leaves)}"
-        if leaves
-        else f"the sections are {', '.join(sections)}"
-    )
+    if leaves:
+        return f"the keys of {section} are {', '.join(leaves)}"
+    return f"the sections are {', '.join(sections)}"
 
 
-def _key_parts(location: tuple[int | str, ...], settings: type[BaseModel]) -> tuple[int | str, ...]:
-    # Behind section and key come list positions and dict keys, and pydantic's names of union branches
-    # and of "[key]" failures, which mean nothing to a reader.
-    return tuple(
-        part for part in location[:3] if part != "[key]" and not str(part).startswith(("function", "const"))
-    )
+def _concerns(override: str, key: str, aliases: Mapping[str, str]) -> bool:
+    path = override.partition("=")[0].strip()
+    path = aliases.get(path, path)
+    return bool(key) and (f"{key}.".startswith(f"{path}.") or path.startswith(f"{key}."))
 
 
 def _describe(error: ErrorDetails, key: str, settings: type[BaseModel]) -> str:
     if error["type"] == "value_error":
         message = str(error["ctx"]["error"])
-        return (
-            f"{key} is {_short(error['input'])}, but {message}"
-            if message.startswith("must")
-            else _prefix(key, message)
-        )
-    if error["type"] in ("model_type", "model_attributes_type"):
-        section = settings.model_fields[key].annotation
-        names = (
-            ", ".join(section.model_fields)
-            if isinstance(section, type) and issubclass(section, BaseModel)
-            else ""
-        )
-        return f"{key} is {_short(error['input'])}, but must be a section with the keys {names}"
-    message = error["msg"].replace("Input should be", "must be").replace("should", "must")
-    if error["type"] == "string_pattern_mismatch":
-        message = 'must be "cpu", "mps", "cuda" or "cuda:N"'
-    message = message.partition(", unable to parse")[0].partition(", got a number")[0]
-    return (
-        f"{key} is {_short(error['input'])}, but {message[:1].lower() + message[1:]}{_default(key, settings)}"
-    )
-
-
-def _prefix(key: str, message: str) -> str:
-    return f"{key}: {message}" if key else message
+        # Validators of one key say "must be ..."; those of several name the keys themselves.
+        return f"{key} is {_show(error['input'])}, but {message}" if message.startswith("must") else message
+    if error["type"] == "model_type":
+        names = ", ".join(type(settings.model_fields[key].default).model_fields)
+        return f"{key} is {_show(error['input'])}, but must be a section with the keys {names}"
+    if error["type"] == "tuple_type":
+        message = "must be a list"
+    else:
+        message = error["msg"].partition(", ")[0] if error["type"].endswith("_parsing") else error["msg"]
+        message = message.replace("Input should be", "must be")
+    return f"{key} is {_show(error['input'])}, but {message}{_default(key, settings)}"
 
 
 def _default(key: str, settings: type[BaseModel]) -> str:
     section, _, leaf = key.partition(".")
-    tree: Any = settings.model_fields[section].default
-    if leaf in type(tree).model_fields:
-        return f" (default: {_short(getattr(tree, leaf))})"
-    return ""
+    values = settings.model_fields[section].default
+    return f" (default: {_show(getattr(values, leaf))})" if leaf in type(values).model_fields else ""
 
 
-def _short(value: Any) -> str:
-    text = "null" if value is None else repr(value)
+def _show(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +37,25 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     return tree
 
 
-def apply_override(tree: dict[str, Any], override: str, aliases: Mapping[str, str]) -> None:
-    """Set `key.path=value` in the tree; text that is not JSON stays text. Raises UserError."""
+def apply_override(
+    tree: dict[str, Any], override: str, aliases: Mapping[str, str], text_keys: Container[str]
+) -> None:
+    """Set `key.path=value` in the tree.
+
+    The value is JSON, or text where it is not JSON; `text_keys` take a bare number as text too.
+    Raises UserError.
+    """
     key, equals, text = override.partition("=")
-    key = key.strip()
+    key = aliases.get(key.strip(), key.strip())
     if not equals or not all(key.split(".")):
         raise UserError(f"--set {override}: write it as key.path=value, for example run.seed=1.")
     try:
         value = json.loads(text)
     except json.JSONDecodeError:
         value = text
-    set_key(tree, aliases.get(key, key), value, f"--set {override}")
+    if key in text_keys and not isinstance(value, str):
+        value = text
+    set_key(tree, key, value, f"--set {override}")
 
 
 def set_key(tree: dict[str, Any], key: str, value: Any, source: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -56,11 +57,18 @@ class ModelSettings(Section):
     inference_backend: Literal["transformers"] = "transformers"
     max_seq_len: int = Field(default=512, ge=16)
     """Longest prompt plus completion, in tokens."""
-    device: str = Field(default="cpu", pattern=r"^(cpu|mps|cuda(:\d+)?)$")
+    device: str = "cpu"
     """"cpu", "cuda", "cuda:N" or "mps"."""
     threads: int = Field(default=1, ge=1, le=1024)
     """CPU threads of tensor operations; 1 keeps runs bit-identical."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+
+    @field_validator("device")
+    @classmethod
+    def _check_device(cls, device: str) -> str:
+        if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", device):
+            raise ValueError('must be "cpu", "cuda", "cuda:N" or "mps"')
+        return device
 
 
 class ProposerSettings(Section):
@@ -123,14 +131,16 @@ class SelfPlaySettings(Section):
     @model_validator(mode="after")
     def _check_relations(self) -> Self:
         if self.low >= self.high:
-            raise ValueError(f"low is {self.low} and high is {self.high}, but low must be less than high")
+            raise ValueError(
+                f"self_play.low is {self.low} and self_play.high is {self.high}, but low must be the lesser"
+            )
         if self.initial_difficulty > self.max_difficulty:
             raise ValueError(
-                f"initial_difficulty is {self.initial_difficulty:g} and max_difficulty is "
-                f"{self.max_difficulty:g}, but the initial one must not exceed the maximum"
+                f"self_play.initial_difficulty is {self.initial_difficulty:g}, but it must not exceed "
+                f"self_play.max_difficulty ({self.max_difficulty:g})"
             )
         if not sum(self.task_types.values()) > 0:
-            raise ValueError("task_types has no share above 0, but at least one task type must have one")
+            raise ValueError("self_play.task_types has no share above 0, but one type must have one")
         return self
 
 
@@ -195,7 +205,9 @@ class TrainingSettings(Section):
     @model_validator(mode="after")
     def _check_gold(self) -> Self:
         if self.method != "rl" and self.gold_weight == 0:
-            raise ValueError(f"gold_weight is 0, but method {self.method!r} needs it above 0")
+            raise ValueError(
+                f'training.gold_weight is 0, but training.method "{self.method}" needs it above 0'
+            )
         return self
 
 

@@ -43,9 +43,9 @@ class Buffer:
     def __init__(
         self, capacity: int, half_life: float = 50.0, mastered: int = 256, memory: int = 65536
     ) -> None:
-        if capacity < 1 or half_life <= 0 or mastered < 0 or memory < capacity + mastered:
+        if capacity < 1 or half_life <= 0 or mastered < 0 or memory <= capacity + mastered:
             raise ValueError(
-                "a buffer needs capacity >= 1, half_life > 0, mastered >= 0 and memory >= capacity + mastered"
+                "a buffer needs capacity >= 1, half_life > 0, mastered >= 0 and memory > capacity + mastered"
             )
         self.capacity = capacity
         self.half_life = half_life

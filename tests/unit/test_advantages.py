@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spadelab.credit import advantages, rows
@@ -20,6 +20,7 @@ CASES: dict[str, dict[str, Any]] = {
         (Path(__file__).parents[1] / "vectors" / "rewards_and_advantages.json").read_text()
     )
 }
+STEADY = settings(deadline=None, derandomize=True)
 
 
 def near(value: Any) -> Any:
@@ -123,6 +124,7 @@ def test_rae_resumes_and_starts_fresh() -> None:
 VALUES = st.lists(st.integers(-8, 8).map(lambda v: v / 8), min_size=1, max_size=24)
 
 
+@STEADY
 @given(VALUES, st.data())
 def test_group_rules(values: list[float], data: st.DataObject) -> None:
     groups = data.draw(st.lists(st.sampled_from("abc"), min_size=len(values), max_size=len(values)))
@@ -143,6 +145,7 @@ def test_group_rules(values: list[float], data: st.DataObject) -> None:
         assert rule(*shuffled) == pytest.approx([whole[i] for i in order], abs=1e-9), name
 
 
+@STEADY
 @given(VALUES, st.data(), st.floats(0.5, 4), st.floats(-3, 3))
 def test_trrpp_ignores_the_scale_of_other_groups(
     values: list[float], data: st.DataObject, factor: float, shift: float
@@ -159,6 +162,7 @@ def test_whole_batch_whitening_fails_that() -> None:
     assert advantages.pooled(moved, groups)[2] != pytest.approx(advantages.pooled(values, groups)[2], abs=0.1)
 
 
+@STEADY
 @given(st.lists(st.tuples(st.integers(-8, 8), st.integers(1, 30)), min_size=2, max_size=12))
 def test_token_whitening_has_unit_moments(pairs: list[tuple[int, int]]) -> None:
     values, lengths = [float(v) for v, _ in pairs], [n for _, n in pairs]
@@ -194,6 +198,7 @@ def test_bad_rewards_are_refused(name: str) -> None:
         advantages.ADVANTAGES[name]([0.0, 1.0], ["g"])
 
 
+@STEADY
 @given(st.lists(st.floats(-2, 2), min_size=1, max_size=20))
 def test_rae_properties(values: list[float]) -> None:
     pre, post = advantages.Rae(order="pre"), advantages.Rae(order="post")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spadelab.credit import rewards, shaping
@@ -20,6 +20,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 FRONTIER = json.loads((VECTORS / "frontier_reward.json").read_text())["cases"]
 TOLERANCE = 2e-6
+STEADY = settings(deadline=None, derandomize=True)
 
 
 def make_admission(valid: bool = True, asked: float = 3, written: int = 3) -> Admission:
@@ -201,6 +202,7 @@ def test_signal_is_unbiased() -> None:
     assert [rewards.signal(k, n) for k in weights] == [min(1.0, raw[k]) for k in weights]
 
 
+@STEADY
 @given(st.integers(1, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_symmetric_rules_do_not_care_which_side_wins(counts: tuple[int, int]) -> None:
     wins, n = counts

@@ -12,6 +12,7 @@ Prompts = Literal["compact", "full"]
 NonNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Difficulty = Annotated[float, Field(ge=1)]
 Temperature = Annotated[float, Field(gt=0, le=10)]
 
 
@@ -115,9 +116,10 @@ class SelfPlaySettings(Section):
     """Cycles in an iteration; the run has `iterations * rounds_per_iteration` cycles."""
     tasks_per_round: Count = 32
     """Drafts in a cycle, over all task types."""
-    initial_difficulty: float = Field(default=3.0, ge=1)
-    """Executed statements asked for at first."""
-    max_difficulty: float = Field(default=64.0, ge=1)
+    initial_difficulty: Difficulty | dict[Kind, Difficulty] = 3.0
+    """Executed statements asked for at first; one number, or one for each task type."""
+    max_difficulty: Difficulty | dict[Kind, Difficulty] = 64.0
+    """Most executed statements ever asked for; one number, or one for each task type."""
     task_types: dict[Kind, NonNegative] = dict.fromkeys(get_args(Kind), 1.0)
     """Relative share of each task type; a type that is not named gets none."""
     step: float = Field(default=0.25, gt=0)
@@ -134,14 +136,27 @@ class SelfPlaySettings(Section):
             raise ValueError(
                 f"self_play.low is {self.low} and self_play.high is {self.high}, but low must be the lesser"
             )
-        if self.initial_difficulty > self.max_difficulty:
-            raise ValueError(
-                f"self_play.initial_difficulty is {self.initial_difficulty:g}, but it must not exceed "
-                f"self_play.max_difficulty ({self.max_difficulty:g})"
-            )
+        for kind in self.task_types:
+            if self.start_of(kind) > self.limit_of(kind):
+                raise ValueError(
+                    f"self_play.initial_difficulty is {self.start_of(kind):g} for {kind}, but it must not "
+                    f"exceed self_play.max_difficulty ({self.limit_of(kind):g})"
+                )
         if not sum(self.task_types.values()) > 0:
             raise ValueError("self_play.task_types has no share above 0, but one type must have one")
         return self
+
+    def start_of(self, kind: Kind) -> float:
+        """The first difficulty target of a task type."""
+        return _of(self.initial_difficulty, kind, 3.0)
+
+    def limit_of(self, kind: Kind) -> float:
+        """The highest difficulty target of a task type."""
+        return _of(self.max_difficulty, kind, 64.0)
+
+
+def _of(value: float | dict[Kind, float], kind: Kind, default: float) -> float:
+    return value.get(kind, default) if isinstance(value, dict) else value
 
 
 class SandboxSettings(Section):
@@ -180,12 +195,16 @@ class TrainingSettings(Section):
     method: Literal["rl", "sft", "sft_or_ppo"] = "rl"
     """"rl", "sft" (gold term alone), or "sft_or_ppo" (rl, gold term required)."""
     learning_rate: float = Field(default=5e-4, ge=0, le=1)
+    proposer_learning_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The proposer's where it has its own weights; null: `learning_rate`."""
     batch_size: Count = 32
     """Rows in a micro batch."""
     epochs_per_iteration: int = Field(default=1, ge=1, le=100)
     """Passes over the rows of a cycle."""
     gold_weight: NonNegative = 1.0
     """Weight of imitating correct answers that execution provided; 0: pure RL."""
+    gold_tasks: Literal["frontier", "unmastered"] = "unmastered"
+    """Tasks whose answers are imitated: solved sometimes ("frontier"), or not always ("unmastered")."""
     clip_low: float = Field(default=0.2, gt=0, lt=1)
     clip_high: float = Field(default=0.28, gt=0)
     """Policy ratios are clipped to [1 - clip_low, 1 + clip_high]."""

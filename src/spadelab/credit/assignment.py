@@ -1,0 +1,76 @@
+"""Credit of one cycle: scored work in, rows for the learners out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from spadelab.config import Settings
+from spadelab.credit.advantages import Estimator
+from spadelab.credit.rewards import proposer_reward
+from spadelab.credit.rows import PROPOSER, SOLVER, drop_faults, gold_row, proposer_rows, solver_rows
+from spadelab.records import Admission, Environment, Episode, Row
+
+Encode = Callable[[Environment], tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def credit_solver(
+    episodes: Sequence[Episode], settings: Settings, estimate: Estimator, version: int
+) -> list[Row]:
+    """Policy-gradient rows of the faultless episodes; none when the method is imitation alone."""
+    if settings.training.method == "sft":
+        return []
+    kept = drop_faults(episodes)
+    by_task = settings.credit.advantage in ("grpo", "dr_grpo", "rloo")
+    groups = [e.environment if by_task else f"{e.kind}/{SOLVER}" for e in kept]
+    advantages = estimate([e.score.reward for e in kept], groups)
+    return solver_rows(kept, advantages, version)
+
+
+def credit_gold(
+    environments: Sequence[Environment],
+    solved: Mapping[str, tuple[int, int]],
+    encode: Encode,
+    settings: Settings,
+    version: int,
+) -> list[Row]:
+    """Imitation rows: the executed answer of every task that is not yet mastered.
+
+    `encode` gives the prompt's and the gold completion's token ids.
+    """
+    weight = settings.training.gold_weight
+    rows = []
+    for environment in environments:
+        wins, n = solved.get(environment.id, (0, 0))
+        if weight == 0 or n == 0 or wins == n or (wins == 0 and settings.training.gold_tasks == "frontier"):
+            continue
+        prompt, completion = encode(environment)
+        rows.append(gold_row(prompt, completion, weight, SOLVER, environment.kind, environment.id, version))
+    return rows
+
+
+def credit_proposer(
+    admissions: Sequence[Admission],
+    solved: Mapping[str, tuple[int, int]],
+    settings: Settings,
+    estimate: Estimator,
+    version: int,
+) -> tuple[list[Row], list[float]]:
+    """Rows and rewards of all drafts, the rejected ones included.
+
+    A draft that the machinery failed to judge is neither paid nor punished: it gives no row.
+    """
+    credit = settings.credit
+    judged = [a for a in admissions if a.rejection not in ("jail_died", "unavailable")]
+    rewards = []
+    for admission in judged:
+        wins, n = solved.get(admission.environment.id, (0, 0)) if admission.environment else (0, 0)
+        rewards.append(
+            proposer_reward(
+                admission, wins, n, credit.proposer_reward, credit.obey_tolerance, credit.invalid_reward
+            )
+        )
+    if settings.training.method == "sft" or not settings.proposer.train:
+        return [], rewards
+    by_task = credit.proposer_advantage in ("grpo", "dr_grpo", "rloo")
+    groups = [a.draft.kind if by_task else f"{a.draft.kind}/{PROPOSER}" for a in judged]
+    return proposer_rows(judged, estimate(rewards, groups), version), rewards

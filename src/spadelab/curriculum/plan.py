@@ -1,0 +1,101 @@
+"""What is asked for and what is played next: difficulty targets, the pool, and the two baselines."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from spadelab.config import Settings
+from spadelab.curriculum.buffer import Buffer
+from spadelab.curriculum.difficulty import Band, DifficultyTarget
+from spadelab.records import Admission, Environment
+from spadelab.roles.proposer import Request
+
+# Tasks of the "fixed" baseline: written once by the start proposer at uniform difficulty.
+FIXED_TASKS = 512
+BUFFER_CAPACITY = 1024
+
+
+class Curriculum:
+    """Difficulty targets per task kind, the buffer of frontier tasks, and the mode of the run."""
+
+    def __init__(self, settings: Settings, seeds: Iterable[Environment]) -> None:
+        play = settings.self_play
+        self.mode, self.size, self.references = play.mode, play.tasks_per_round, settings.proposer.references
+        self.shares = {kind: share for kind, share in play.task_types.items() if share > 0}
+        self.targets = {
+            kind: DifficultyTarget(
+                play.start_of(kind),
+                Band(1.0, play.limit_of(kind), play.low, play.high, play.step, play.replay),
+            )
+            for kind in self.shares
+        }
+        self.buffer = Buffer(BUFFER_CAPACITY)
+        self.seeds = [seed for seed in seeds if seed.kind in self.shares]
+        self.fixed: list[Environment] = []
+
+    def plan(self, cycle: int, stream: random.Random) -> list[Request]:
+        """The drafts to ask for in this cycle; none for a fixed set that is already written."""
+        if self.mode == "fixed" and self.fixed:
+            return []
+        count = FIXED_TASKS if self.mode == "fixed" else self.size
+        kinds = stream.choices(list(self.shares), weights=list(self.shares.values()), k=count)
+        return [Request(kind, self._difficulty(kind, stream), self._examples(kind, stream)) for kind in kinds]
+
+    def select(self, admissions: Sequence[Admission], stream: random.Random) -> list[Environment]:
+        """The environments to play: the new ones, topped up from the pool where drafts failed."""
+        new = [a.environment for a in admissions if a.environment is not None]
+        if self.mode == "fixed":
+            self.fixed = self.fixed or new
+            return stream.sample(self.fixed, min(self.size, len(self.fixed)))
+        return new + self.buffer.sample(self.size - len(new), stream)
+
+    def update(
+        self,
+        cycle: int,
+        admissions: Sequence[Admission],
+        environments: Sequence[Environment],
+        solved: dict[str, tuple[int, int]],
+    ) -> None:
+        """Move the targets by the new tasks' solve rates and remember every measured task."""
+        new = {a.environment.id for a in admissions if a.environment is not None}
+        rates: defaultdict[str, list[float]] = defaultdict(list)
+        for environment in environments:
+            wins, n = solved.get(environment.id, (0, 0))
+            self.buffer.add(environment, wins, n, cycle)
+            if n and environment.id in new:
+                rates[environment.kind].append(wins / n)
+        if self.mode != "self_play":
+            return
+        for kind, values in rates.items():
+            asked = [a for a in admissions if a.environment is not None and a.draft.kind == kind]
+            obeyed = [a for a in asked if a.environment and abs(a.environment.difficulty - a.draft.asked) <= 1]
+            self.targets[kind].update(sum(values) / len(values), len(obeyed) / len(asked))
+
+    def _difficulty(self, kind: str, stream: random.Random) -> int:
+        if self.mode == "self_play":
+            return self.targets[kind].sample(stream)
+        return stream.randint(1, self.targets[kind].band.highest)
+
+    def _examples(self, kind: str, stream: random.Random) -> tuple[Environment, ...]:
+        found = self.buffer.references(kind, self.references, stream)
+        return tuple(found or [seed for seed in self.seeds if seed.kind == kind][: self.references])
+
+    def state(self) -> dict[str, Any]:
+        """JSON state for a checkpoint."""
+        return {
+            "targets": {kind: target.state() for kind, target in self.targets.items()},
+            "buffer": self.buffer.state(),
+            "fixed": msgspec.to_builtins(self.fixed),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from `state`."""
+        for kind, target in self.targets.items():
+            target.restore(state["targets"][kind])
+        self.buffer.restore(state["buffer"])
+        self.fixed = msgspec.convert(state["fixed"], list[Environment])

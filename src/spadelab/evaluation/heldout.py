@@ -1,0 +1,86 @@
+"""The held-out benchmark of program tasks, and how a model is measured on it.
+
+Fixed by a seed before any training. Its programs of two and more statements come from the side of
+the grammar that no warm start saw, and self-play refuses drafts that repeat one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spadelab.config import Settings
+from spadelab.environments.programs import shape_key, task_key
+from spadelab.evaluation.statistics import Interval, wilson
+from spadelab.models.local import LocalModel
+from spadelab.models.tiny.tasks import draw_environment
+from spadelab.play.episodes import play
+from spadelab.records import Environment
+from spadelab.rng import Streams
+from spadelab.sandbox import Limits, Sandbox
+
+# Difficulty levels (statements) by task type, each with the same number of tasks: from single
+# statements to more than twice what the warm start showed.
+LEVELS = {"deduction": range(1, 13), "abduction": range(1, 13), "induction": range(1, 7)}
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutResult:
+    """Correctness of each task (1.0 or 0.0) in the order of the benchmark, with its kind and level."""
+
+    kinds: tuple[str, ...]
+    levels: tuple[int, ...]
+    correct: tuple[float, ...]
+    faults: int
+
+    @property
+    def accuracy(self) -> Interval:
+        """Accuracy over all tasks with its Wilson interval."""
+        return wilson(int(sum(self.correct)), len(self.correct))
+
+    def cells(self) -> dict[str, dict[int, float]]:
+        """Accuracy by kind and level."""
+        table: dict[str, dict[int, list[float]]] = {}
+        for kind, level, correct in zip(self.kinds, self.levels, self.correct, strict=True):
+            table.setdefault(kind, {}).setdefault(level, []).append(correct)
+        return {k: {lv: sum(v) / len(v) for lv, v in rows.items()} for k, rows in table.items()}
+
+    def by_kind(self) -> dict[str, float]:
+        """Accuracy by kind."""
+        cells = self.cells()
+        return {kind: sum(rows.values()) / len(rows) for kind, rows in cells.items()}
+
+
+def build_heldout(seed: int, tasks: int) -> list[Environment]:
+    """The benchmark: `tasks` distinct environments spread evenly over kinds and levels."""
+    stream = Streams(seed).python("heldout")
+    found: dict[str, Environment] = {}
+    cells = [(kind, level) for kind, levels in LEVELS.items() for level in levels]
+    weights = {(kind, level): len(LEVELS) * len(LEVELS[kind]) for kind, level in cells}
+    for index, (kind, level) in enumerate(cells):
+        share = tasks / weights[kind, level]
+        wanted = round(share * (index + 1)) - round(share * index)
+        before = len(found)
+        while len(found) - before < wanted:
+            environment = draw_environment(kind, level, stream, reserved=True)
+            found.setdefault(task_key(kind, environment.source, environment.inputs), environment)
+    return list(found.values())
+
+
+def heldout_shapes(environments: Sequence[Environment]) -> frozenset[str]:
+    """Shape keys of all benchmark programs above the atoms: self-play must not train on these."""
+    return frozenset(shape_key(e.source) for e in environments if e.difficulty > 1)
+
+
+def evaluate(
+    model: LocalModel, environments: Sequence[Environment], settings: Settings, sandbox: Sandbox, limits: Limits
+) -> HeldOutResult:
+    """Greedy accuracy on `environments`, one answer each."""
+    generator = Streams(settings.evaluation.seed).torch("evaluation")
+    episodes = play(model, environments, 1, settings.solver, sandbox, limits, generator, temperature=0.0)
+    return HeldOutResult(
+        tuple(e.kind for e in environments),
+        tuple(e.difficulty for e in environments),
+        tuple(episode.score.reward for episode in episodes),
+        sum(episode.score.fault for episode in episodes),
+    )

@@ -1,0 +1,171 @@
+"""The warm start of the bundled models: supervised training on synthetic programs, from nothing.
+
+Deterministic: the same role, seed and step count give the same weights on one CPU thread.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from spadelab.environments.tasks import gold, propose_text
+from spadelab.models.local import LocalModel
+from spadelab.models.tiny.tasks import draw_environment
+from spadelab.models.tiny.tokenizer import build_tokenizer
+from spadelab.records import Environment
+from spadelab.rng import Streams
+from spadelab.roles.composition import fixed_pieces
+from spadelab.roles.proposer import Request, proposer_prompt
+from spadelab.roles.solver import solver_prompt
+
+STYLE = "compact"
+FORMAT_PIECES = (
+    "```python\n", "\n```\n```input\n", "\n```\n```message\n", "\n```", "<answer>\n", "\n</answer>",
+    "<answer>(", ")</answer>", "<answer>", "</answer>", "# a=", " -> (", ")\n", ", ",
+)  # fmt: skip
+# Longest programs of the warm start, in statements, by task type: the solver sees short ones, the
+# proposer long ones. That gap is what self-play closes.
+SOLVER_LENGTHS = {"deduction": 5, "abduction": 4, "induction": 2}
+PROPOSER_LENGTHS = {"deduction": 24, "abduction": 24, "induction": 12}
+REFERENCE_LENGTHS = {"deduction": 10, "abduction": 10, "induction": 5}
+SOLVER_SHARES = {"deduction": 0.4, "abduction": 0.3, "induction": 0.3}
+EXAMPLES_PER_SHUFFLE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Size of the model and its training; the defaults made the weights in the package."""
+
+    role: str = "solver"
+    steps: int = 6000
+    seed: int = 0
+    hidden: int = 128
+    layers: int = 3
+    heads: int = 4
+    batch: int = 64
+    learning_rate: float = 2e-3
+    max_length: int = 512
+
+
+def build_model(recipe: Recipe) -> LocalModel:
+    """A fresh Llama-architecture model with its tokenizer.
+
+    The initial weights have standard deviation hidden ** -0.5: with the default of 0.02 a model of
+    this size stays on a plateau where it learns only which characters are frequent.
+    """
+    tokenizer = build_tokenizer([*fixed_pieces(STYLE), *FORMAT_PIECES], recipe.max_length)
+    torch.default_generator.manual_seed(Streams(recipe.seed).python("weights").getrandbits(62))
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=recipe.hidden,
+        intermediate_size=recipe.hidden * 8 // 3 // 8 * 8,
+        num_hidden_layers=recipe.layers,
+        num_attention_heads=recipe.heads,
+        num_key_value_heads=recipe.heads,
+        max_position_embeddings=recipe.max_length,
+        tie_word_embeddings=True,
+        initializer_range=recipe.hidden**-0.5,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=None,
+    )
+    return LocalModel(LlamaForCausalLM(config), tokenizer, recipe.max_length)
+
+
+def solver_example(stream: random.Random) -> tuple[str, str]:
+    """One (prompt, completion) of the solver."""
+    (kind,) = stream.choices(list(SOLVER_SHARES), weights=list(SOLVER_SHARES.values()))
+    environment = draw_environment(kind, stream.randint(1, SOLVER_LENGTHS[kind]), stream)
+    return solver_prompt(environment, STYLE), gold(environment)
+
+
+def proposer_example(stream: random.Random) -> tuple[str, str]:
+    """One (prompt, completion) of the proposer; one prompt in ten has no example, as at a run's start."""
+    kind = stream.choice(list(PROPOSER_LENGTHS))
+    length = stream.randint(1, PROPOSER_LENGTHS[kind])
+    references: tuple[Environment, ...] = ()
+    if stream.random() < 0.9:
+        references = (draw_environment(kind, stream.randint(1, REFERENCE_LENGTHS[kind]), stream),)
+    prompt = proposer_prompt(Request(kind, length, references), STYLE, ())
+    return prompt, propose_text(draw_environment(kind, length, stream))
+
+
+def shared_example(stream: random.Random) -> tuple[str, str]:
+    """One example of either role."""
+    return solver_example(stream) if stream.random() < 0.7 else proposer_example(stream)
+
+
+EXAMPLES: dict[str, Callable[[random.Random], tuple[str, str]]] = {
+    "solver": solver_example,
+    "proposer": proposer_example,
+    "shared": shared_example,
+}
+
+
+def draw_batches(
+    model: LocalModel, example: Callable[[random.Random], tuple[str, str]], size: int, stream: random.Random
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Endless (ids, labels) batches, [size, length]; neighbours in length share a batch, to pad little."""
+    while True:
+        pairs = [example(stream) for _ in range(size * EXAMPLES_PER_SHUFFLE)]
+        encoded = [(model.encode_prompt(p), model.encode_completion(c)) for p, c in pairs]
+        encoded.sort(key=lambda pair: len(pair[0]) + len(pair[1]))
+        chunks = [encoded[i : i + size] for i in range(0, len(encoded), size)]
+        stream.shuffle(chunks)
+        for chunk in chunks:
+            length = max(len(p) + len(c) for p, c in chunk)
+            ids = torch.full((size, length), model.pad_id)
+            labels = torch.full((size, length), -100)
+            for row, (prompt, completion) in enumerate(chunk):
+                end = len(prompt) + len(completion)
+                ids[row, :end] = torch.tensor(prompt + completion)
+                labels[row, len(prompt) : end] = torch.tensor(completion)
+            yield ids, labels
+
+
+def learning_rate_factor(step: int, steps: int) -> float:
+    """Linear warm-up over 100 steps, then a cosine down to 2 %."""
+    return min(1.0, (step + 1) / 100) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps)))
+
+
+def train(
+    model: LocalModel, recipe: Recipe, report: Callable[[dict[str, Any]], None], constant_rate: bool = False
+) -> Iterator[int]:
+    """Run the recipe step by step, yielding the number of steps done; `report` gets a record every 100."""
+    optimizer = torch.optim.AdamW(
+        model.model.parameters(), lr=recipe.learning_rate, betas=(0.9, 0.98), weight_decay=0.01
+    )
+    batches = draw_batches(model, EXAMPLES[recipe.role], recipe.batch, Streams(recipe.seed).python("examples"))
+    started, mean = time.process_time(), 0.0
+    for step in range(recipe.steps):
+        factor = 1.0 if constant_rate else learning_rate_factor(step, recipe.steps)
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.learning_rate * factor
+        ids, labels = next(batches)
+        model.model.train()
+        loss = model.model(input_ids=ids, attention_mask=(ids != model.pad_id).long(), labels=labels).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        mean += (loss.item() - mean) / (step % 100 + 1)
+        if step % 100 == 99 or step == recipe.steps - 1:
+            report({"step": step + 1, "loss": round(mean, 5), "cpu_seconds": round(time.process_time() - started)})
+            mean = 0.0
+        model.model.eval()
+        yield step + 1
+
+
+def save_with_log(model: LocalModel, folder: Path, log: list[dict[str, Any]]) -> None:
+    """Write the model folder and, beside the weights, `warmstart.jsonl`."""
+    model.save(folder)
+    (folder / "warmstart.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), encoding="utf-8")

@@ -1,0 +1,199 @@
+"""The cycle: propose, gate, play, credit, step, curriculum, store. The only file that knows this order."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from spadelab.config import Settings
+from spadelab.credit.advantages import Rae, make_estimator
+from spadelab.credit.assignment import credit_gold, credit_proposer, credit_solver
+from spadelab.credit.rewards import obeys, solve_counts
+from spadelab.curriculum.plan import Curriculum
+from spadelab.environments.programs import GateSettings, admit, gold, shape_key
+from spadelab.environments.seeds import identity_environments
+from spadelab.learning.players import Players
+from spadelab.play.episodes import play
+from spadelab.records import Admission, Check, Environment, Episode
+from spadelab.rng import Streams
+from spadelab.roles.proposer import propose
+from spadelab.roles.solver import solver_prompt
+from spadelab.sandbox import Limits, Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """All that happened in one cycle. `timings` (seconds) are not reproducible, the rest is."""
+
+    number: int
+    metrics: dict[str, Any]
+    admissions: list[Admission]
+    environments: list[Environment]
+    episodes: list[Episode]
+    timings: dict[str, float]
+
+
+class Loop:
+    """The state of a run between cycles, and the step from one cycle to the next."""
+
+    def __init__(self, settings: Settings, sandbox: Sandbox, withheld: frozenset[str] = frozenset()) -> None:
+        self.settings, self.sandbox, self.withheld = settings, sandbox, withheld
+        self.streams = Streams(settings.run.seed)
+        self.players = Players(settings)
+        self.curriculum = Curriculum(settings, identity_environments())
+        box = settings.sandbox
+        self.limits = Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
+        self.gates = GateSettings(limits=self.limits)
+        self.estimators = {
+            "solver": make_estimator(settings.credit.advantage),
+            "proposer": make_estimator(settings.credit.proposer_advantage),
+        }
+        self.next_cycle = 0
+        self.spent = 0.0  # seconds of computing, over all the processes that worked on this run
+
+    def run(self, more: Callable[[], bool]) -> Iterator[Cycle]:
+        """Cycle after cycle while the budget lasts and `more()` says so."""
+        s = self.settings
+        while self.next_cycle < s.cycles and more():
+            if s.run.cpu_seconds is not None and self.spent >= s.run.cpu_seconds:
+                return
+            yield self.step()
+
+    def step(self) -> Cycle:
+        """One cycle."""
+        number, timings, settings = self.next_cycle, Counter[str](), self.settings
+        started = computing(self.sandbox)
+        draws, solver = self.streams.python("curriculum"), self.players.solver
+        with timed(timings, "model"):
+            requests = self.curriculum.plan(number, draws)
+            drafts = propose(self.players.proposer, requests, settings, number, self.streams.torch("proposer"))
+        with timed(timings, "sandbox"):
+            admissions = admit(drafts, self.sandbox, self.gates, self.curriculum.buffer.known, number)
+        admissions = [self.withhold(admission) for admission in admissions]
+        environments = self.curriculum.select(admissions, draws)
+        waited = self.sandbox.seconds
+        with timed(timings, "model"):
+            episodes = play(
+                solver,
+                environments,
+                settings.solver.rollouts,
+                settings.solver,
+                self.sandbox,
+                self.limits,
+                self.streams.torch("solver"),
+            )
+        timings["sandbox"] += self.sandbox.seconds - waited
+        timings["model"] -= self.sandbox.seconds - waited
+        solved = solve_counts(episodes)
+        rows = credit_solver(episodes, settings, self.estimators["solver"], solver.version)
+        rows += credit_gold(environments, solved, self.encode_gold, settings, solver.version)
+        proposer_rows, rewards = credit_proposer(
+            admissions, solved, settings, self.estimators["proposer"], self.players.proposer.version
+        )
+        with timed(timings, "learner"):
+            learned = self.players.step(rows + proposer_rows)
+        self.curriculum.update(number, admissions, environments, solved)
+        self.next_cycle = number + 1
+        self.spent += computing(self.sandbox) - started
+        timings["spent"] = self.spent
+        metrics = self.describe(admissions, environments, episodes, solved, rewards) | {"learner": learned}
+        return Cycle(number, metrics, admissions, environments, episodes, dict(timings))
+
+    def withhold(self, admission: Admission) -> Admission:
+        """Refuse a draft whose program is in the held-out benchmark."""
+        environment = admission.environment
+        if environment is None or not self.withheld or shape_key(environment.source) not in self.withheld:
+            return admission
+        check = Check("held_out", False, "held_out", "the program is part of the held-out benchmark")
+        return replace(admission, checks=(*admission.checks, check), environment=None)
+
+    def encode_gold(self, environment: Environment) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Token ids of the solver's prompt and of the completion that execution proved right."""
+        solver = self.players.solver
+        prompt = solver_prompt(environment, self.settings.solver.prompts)
+        return solver.encode_prompt(prompt), solver.encode_completion(gold(environment))
+
+    def describe(
+        self,
+        admissions: Sequence[Admission],
+        environments: Sequence[Environment],
+        episodes: Sequence[Episode],
+        solved: dict[str, tuple[int, int]],
+        rewards: Sequence[float],
+    ) -> dict[str, Any]:
+        """The reproducible numbers of a cycle."""
+        admitted = [a for a in admissions if a.environment is not None]
+        tolerance = self.settings.credit.obey_tolerance
+        obeyed = [a for a in admitted if a.environment and obeys(a.draft.asked, a.environment.difficulty, tolerance)]
+        rates = {e.id: solved[e.id][0] / solved[e.id][1] for e in environments if solved.get(e.id, (0, 0))[1]}
+        return {
+            "drafts": len(admissions),
+            "valid": len(admitted) / max(1, len(admissions)),
+            "obeyed": len(obeyed) / max(1, len(admitted)),
+            "rejections": dict(Counter(a.rejection for a in admissions if a.environment is None)),
+            "solve_rate": by_kind(environments, rates),
+            "solve_histogram": histogram(list(rates.values())),
+            "difficulty": by_kind(environments, {e.id: float(e.difficulty) for e in environments}),
+            "target": {kind: target.value for kind, target in self.curriculum.targets.items()},
+            "proposer_reward": sum(rewards) / max(1, len(rewards)),
+            "faults": sum(episode.score.fault for episode in episodes),
+            "outcomes": dict(Counter(episode.score.outcome for episode in episodes)),
+            "truncated": sum(episode.generation.finish == "length" for episode in episodes),
+            "tokens": sum(len(episode.generation.ids) for episode in episodes),
+        }
+
+    def files(self) -> dict[str, bytes | Callable[[Path], None]]:
+        """Everything that has state, as checkpoint files."""
+        state = {
+            "next_cycle": self.next_cycle,
+            "spent": self.spent,
+            "streams": self.streams.state(),
+            "curriculum": self.curriculum.state(),
+            "baselines": {k: e.state() for k, e in self.estimators.items() if isinstance(e, Rae)},
+        }
+        return {**self.players.files(), "state.json": json.dumps(state).encode()}
+
+    def restore(self, folder: Path) -> None:
+        """Continue from a checkpoint folder."""
+        state = json.loads((folder / "state.json").read_bytes())
+        self.next_cycle, self.spent = state["next_cycle"], state["spent"]
+        self.streams.restore(state["streams"])
+        self.curriculum.restore(state["curriculum"])
+        for name, estimator in self.estimators.items():
+            if isinstance(estimator, Rae):
+                estimator.restore(state["baselines"][name])
+        self.players.restore(folder)
+
+
+def by_kind(environments: Sequence[Environment], values: dict[str, float]) -> dict[str, float]:
+    """Mean of `values` (by environment id) over the environments of each kind."""
+    kinds = sorted({e.kind for e in environments if e.id in values})
+    groups = {k: [values[e.id] for e in environments if e.kind == k and e.id in values] for k in kinds}
+    return {kind: sum(group) / len(group) for kind, group in groups.items()}
+
+
+def histogram(rates: Sequence[float], bins: int = 10) -> list[int]:
+    """Counts of solve rates: exactly 0, `bins` equal parts of the open interval, exactly 1."""
+    counts = [0] * (bins + 2)
+    for rate in rates:
+        counts[0 if rate == 0 else bins + 1 if rate == 1 else 1 + int(rate * bins)] += 1
+    return counts
+
+
+def computing(sandbox: Sandbox) -> float:
+    """CPU seconds of this process plus the time it waited for the jails, which compute meanwhile."""
+    return time.process_time() + sandbox.seconds
+
+
+@contextmanager
+def timed(timings: Counter[str], name: str) -> Iterator[None]:
+    """Add the seconds of the block to `timings[name]`."""
+    start = time.perf_counter()
+    yield
+    timings[name] += time.perf_counter() - start  # type: ignore[assignment]

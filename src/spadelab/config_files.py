@@ -31,7 +31,10 @@ def read_settings_file(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8 text.") from None
     except OSError as error:
         raise UserError(f"{path}: the settings file cannot be read ({error.strerror}).") from None
-    tree = parse(path, text)
+    try:
+        tree = parse(path, text)
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, endless nesting
+        raise UserError(f"{path}: the settings file cannot be read ({error}); simplify it.") from None
     if not isinstance(tree, dict):
         raise UserError(f"{path}: the file must hold sections such as model and run, not a {_name(tree)}.")
     return tree
@@ -51,7 +54,7 @@ def apply_override(
         raise UserError(f"--set {override}: write it as key.path=value, for example run.seed=1.")
     try:
         value = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         value = text
     if key in text_keys and not isinstance(value, str):
         value = text

@@ -21,6 +21,10 @@ class LiteralError(ValueError):
     """The text, or the value, is not plain literal data within the limits."""
 
 
+class LiteralTooLong(LiteralError):
+    """The text, or the text of the value, is longer than allowed."""
+
+
 def parse_literal(text: str, limit: int = MAX_CHARACTERS) -> object:
     """Read one Python literal.
 
@@ -82,7 +86,7 @@ _ATOMS = (int, bool, str, bytes, type(None))
 
 def _parse(text: str, limit: int) -> ast.expr:
     if len(text) > limit:
-        raise LiteralError(f"longer than {limit} characters")
+        raise LiteralTooLong(f"longer than {limit} characters")
     try:
         if "\\" not in text:
             return ast.parse(text, mode="eval").body
@@ -169,7 +173,7 @@ def _write(value: object, parts: list[str], room: list[int], depth: int) -> None
         _write_set(value, parts, room, depth)
     else:
         if isinstance(value, (str, bytes)) and len(value) > room[0]:
-            raise LiteralError("too long")
+            raise LiteralTooLong("too long")
         _put(repr(_check_atom(value)), parts, room)
 
 
@@ -205,7 +209,7 @@ def _put(text: str, parts: list[str], room: list[int]) -> None:
 def _spend(count: int, room: list[int]) -> None:
     room[0] -= count
     if room[0] < 0:
-        raise LiteralError("too long")
+        raise LiteralTooLong("too long")
 
 
 def _equal_dicts(left: dict[object, object], right: dict[object, object]) -> bool:

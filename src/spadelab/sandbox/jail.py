@@ -1,0 +1,145 @@
+"""One running jail: the process, its control socket, and the children that it forks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import struct
+import subprocess
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from .backends import Launch
+from .jobs import SandboxUnavailable
+
+_REPORT = struct.Struct("<QiBd")
+_ANSWER_SECONDS = 10.0
+_START_SECONDS = 60.0
+
+
+class JailDied(RuntimeError):
+    """The zygote is gone or does not answer; the jail must be replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a child ended: wait status (-1: it never started), whether the zygote had to kill it."""
+
+    status: int
+    killed: bool
+    cpu_seconds: float
+
+
+class Jail:
+    """A zygote under one backend. Raises SandboxUnavailable when it does not come up."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.backend = launch.backend
+        self.forks = 0
+        self.dead = False
+        self._next = 1
+        self._lock = threading.Lock()
+        self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._process = subprocess.Popen(
+                launch.command,
+                stdin=inside.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=launch.environment,
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._control.close()
+            raise SandboxUnavailable(f"{launch.backend}: {error}") from None
+        finally:
+            inside.close()
+        try:
+            self.facts = self._await_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def _await_ready(self) -> dict[str, Any]:
+        errors = self._process.stderr
+        assert errors is not None
+        self._control.settimeout(_START_SECONDS)
+        try:
+            message = self._control.recv(65536)
+        except TimeoutError:
+            raise SandboxUnavailable(f"{self.backend}: no answer in {_START_SECONDS:.0f} s") from None
+        with errors:
+            if not message:
+                lines = errors.read(65536).decode("utf-8", "replace").strip().splitlines() or [
+                    "no reason given"
+                ]
+                raise SandboxUnavailable(f"{self.backend}: {lines[-1]}")
+        self._control.settimeout(_ANSWER_SECONDS)
+        return json.loads(message)  # type: ignore[no-any-return]
+
+    @property
+    def pid(self) -> int:
+        """The process that the host started."""
+        return self._process.pid
+
+    def spawn(self) -> tuple[int, socket.socket]:
+        """Fork a child; returns its number and the host's end of its channel. Raises JailDied."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.setblocking(False)
+        with self._lock, theirs:
+            number = self._next
+            self._next += 1
+            try:
+                socket.send_fds(self._control, [_message(b"S", number)], [theirs.fileno()])
+            except OSError as error:
+                ours.close()
+                self.dead = True
+                raise JailDied(str(error)) from None
+            self.forks += 1
+        return number, ours
+
+    def kill(self, number: int) -> None:
+        """Kill a child without waiting for it."""
+        with self._lock, contextlib.suppress(OSError):
+            self._control.send(_message(b"K", number))
+
+    def end(self, number: int) -> Ending:
+        """Kill a child if it still runs, and learn how it ended. Raises JailDied."""
+        with self._lock:
+            try:
+                self._control.send(_message(b"W", number))
+                while True:  # an interrupted earlier question may have left its answer behind
+                    message = self._control.recv(_REPORT.size)
+                    if len(message) != _REPORT.size:
+                        raise ConnectionError("the zygote is gone")
+                    answered, status, killed, seconds = _REPORT.unpack(message)
+                    if answered == number:
+                        return Ending(status, bool(killed), seconds)
+            except OSError as error:
+                self.dead = True
+                raise JailDied(str(error)) from None
+
+    def is_alive(self) -> bool:
+        """Whether the zygote is there, without asking it."""
+        if self.dead or self._process.poll() is not None:
+            self.dead = True
+        return not self.dead
+
+    def close(self) -> None:
+        """End the zygote and every child; returns when they are gone."""
+        self.dead = True
+        self._control.close()  # the zygote leaves when its socket ends, and takes its children along
+        try:
+            self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+
+
+def _message(operation: bytes, number: int) -> bytes:
+    return operation + number.to_bytes(8, "little")

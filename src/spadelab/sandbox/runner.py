@@ -1,0 +1,176 @@
+"""Runs a program's calls inside the child. Nothing that happens here is trusted by the host."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import random
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .literals import LiteralError, LiteralTooLong, parse_arguments, render
+from .tracer import Tracer
+
+MAX_MESSAGE = 500
+Reply = dict[str, Any]
+
+
+class OutputLimit(Exception):
+    """The program printed more than it may."""
+
+
+class Capture:
+    """A bounded stand-in for standard output."""
+
+    encoding = "utf-8"
+
+    def __init__(self, limit: int) -> None:
+        self.parts: list[str] = []
+        self.room = limit
+        self.full = False
+
+    def write(self, text: str) -> int:
+        """Keep the text, or raise OutputLimit when there is no room for it."""
+        text = str.__str__(text)
+        self.room -= len(text)
+        if self.room < 0:
+            self.full = True
+            raise OutputLimit("the program printed too much")
+        self.parts.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is buffered."""
+
+    def take(self) -> str:
+        """The text so far, in characters that any encoding can carry."""
+        return "".join(self.parts).encode("utf-8", "replace").decode("utf-8")
+
+
+class Program:
+    """One loaded program."""
+
+    def __init__(self, source: str, output_limit: int, allowed: frozenset[str]) -> None:
+        self.source = source
+        self.limit = output_limit
+        self.module = types.ModuleType("program")
+        guarded = dict(vars(builtins))
+        guarded["__import__"] = make_import(allowed)
+        self.module.__dict__["__builtins__"] = guarded
+        sys.modules["program"] = self.module
+
+    def load(self) -> Reply:
+        """Execute the program's top level; the reply's kind is "value" when that went well."""
+
+        def execute(reply: Reply) -> None:
+            code = compile(self.source, "<program>", "exec", dont_inherit=True)
+            exec(code, self.module.__dict__)
+            reply["kind"] = "value"
+
+        return self._guard("", execute)
+
+    def call(self, call: Mapping[str, Any]) -> Reply:
+        """Run one call and describe what came of it."""
+        trace: list[tuple[str, str]] = []
+
+        def execute(reply: Reply) -> None:
+            try:
+                arguments = parse_arguments(call["arguments"])
+            except LiteralError as error:
+                reply.update(kind="program_error", error="NotAnArgumentList", message=str(error))
+                return
+            function = self._find(call["function"])
+            if call["trace"]:
+                sys.settrace(Tracer(self.source, 4 * self.limit, trace).trace)
+            try:
+                value = function(*arguments)
+            finally:
+                sys.settrace(None)
+            reply.update(self._encode(value))
+
+        reply = self._guard(call["id"], execute)
+        reply["trace"] = trace
+        return reply
+
+    def _find(self, name: str) -> Callable[..., object]:
+        function = self.module.__dict__.get(name)
+        if function is None:
+            raise NameError(f"the program defines no function {name!r}")
+        return function  # type: ignore[no-any-return]
+
+    def _encode(self, value: object) -> Reply:
+        try:
+            return {"kind": "value", "value": render(value, self.limit)}
+        except LiteralTooLong:
+            return {"kind": "output_limit", "message": "the result is too long"}
+        except LiteralError as error:
+            return {"kind": "program_error", "error": "NotALiteral", "message": str(error)}
+
+    def _guard(self, identifier: str, execute: Callable[[Reply], None]) -> Reply:
+        """Run `execute` with captured output; whatever it raises becomes part of the reply."""
+        reply: Reply = {"id": identifier}
+        capture = Capture(self.limit)
+        # Freed when memory runs out, so that there is room for the answer that says so.
+        ballast = bytearray(1 << 20)
+        sys.stdout = capture
+        sys.stderr = None
+        try:
+            execute(reply)
+        except MemoryError:
+            del ballast
+            reply.update(kind="memory", message="the program ran out of memory")
+        except BaseException as error:  # noqa: BLE001 - the border of the program
+            reply.update(kind="program_error", error=_name(error), message=_message(error))
+        if capture.full:
+            reply = {"id": identifier, "kind": "output_limit", "message": "the program printed too much"}
+        reply["stdout"] = capture.take()
+        return reply
+
+
+def make_import(allowed: frozenset[str]) -> Callable[..., object]:
+    """An `__import__` for programs: modules of the allow-list, which are loaded already.
+
+    This gives clear messages; what keeps a program from the system is the seccomp filter.
+    """
+    real = builtins.__import__
+
+    def import_module(
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] = (),
+        level: int = 0,
+    ) -> object:
+        root = name.partition(".")[0]
+        if level or root not in allowed:
+            raise ImportError(
+                f"a program may not import {name!r}; packages beyond the standard list are named in the"
+                " setting sandbox.allowed_packages"
+            )
+        return real(name, globals, locals, fromlist, level)
+
+    return import_module
+
+
+def renew_randomness() -> None:
+    """Fresh entropy, so that unseeded randomness differs between two runs of a program."""
+    random.seed(os.urandom(16))
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(int.from_bytes(os.urandom(4), "little"))
+
+
+def _name(error: BaseException) -> str:
+    # A metaclass could answer for __name__; the slot of `type` cannot be overridden.
+    name = type.__dict__["__name__"].__get__(type(error))
+    return str(name)[:100].encode("utf-8", "replace").decode("utf-8")
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = str.__getitem__(str(error), slice(0, MAX_MESSAGE))
+    except BaseException:  # noqa: BLE001 - the program's own __str__
+        return "(the exception has no readable message)"
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,112 @@
+"""Executed statements with the locals after them. Runs inside the jail."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from .literals import LiteralError, render
+
+MAX_ENTRIES = 1000
+MAX_VALUE = 2000
+MAX_LINE = 500
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SKIPPED = (*_DEFINITIONS, ast.Return, ast.Global, ast.Nonlocal)
+_Trace = Callable[[FrameType, str, Any], Any]
+
+
+class Tracer:
+    """Appends (source line, locals after it) to `entries` for each statement of a function that runs.
+
+    An entry is made when its statement has completed, so a helper's statements stand before the line
+    that called it. Left out: definitions, returns, comprehensions and lambdas. At most MAX_ENTRIES
+    entries; beyond `limit` characters the locals of further entries are "...".
+    """
+
+    def __init__(self, source: str, limit: int, entries: list[tuple[str, str]]) -> None:
+        self.entries = entries
+        self._room = limit
+        self._lines = [line[:MAX_LINE] for line in source.splitlines()]
+        self._starts = _map_lines(ast.parse(source))
+
+    def trace(self, frame: FrameType, event: str, argument: Any) -> _Trace | None:
+        """The function for sys.settrace."""
+        code = frame.f_code
+        wanted = code.co_filename == "<program>" and code.co_flags & inspect.CO_OPTIMIZED
+        if event != "call" or not wanted or code.co_name.startswith("<"):
+            return None
+        return _Follower(self, code).follow
+
+    def add(self, start: int, frame: FrameType, names: list[str]) -> None:
+        """Record the statement that starts at line `start` with the locals that `frame` has now."""
+        if len(self.entries) >= MAX_ENTRIES:
+            return
+        text = "..."
+        if self._room > 0:
+            values = frame.f_locals
+            text = ", ".join(f"{name}={_describe(values[name])}" for name in names if name in values)
+        self._room -= len(text)
+        self.entries.append((self._lines[start - 1], text))
+
+    def find_start(self, line: int) -> tuple[int, bool]:
+        """First line of the statement at `line` (0: not recorded), and whether it spans lines."""
+        return self._starts.get(line, (0, False))
+
+
+class _Follower:
+    """Follows one activation of one function."""
+
+    def __init__(self, tracer: Tracer, code: CodeType) -> None:
+        self.tracer = tracer
+        self.order = code.co_varnames + code.co_cellvars
+        self.names = list(self.order[: code.co_argcount + code.co_kwonlyargcount])
+        self.pending = 0
+
+    def follow(self, frame: FrameType, event: str, argument: Any) -> _Trace:
+        """The local trace function."""
+        if event == "line":
+            start, long = self.tracer.find_start(frame.f_lineno)
+            if not (long and start == self.pending):  # still inside one statement over several lines
+                self._complete(frame)
+                self.pending = start
+        elif event == "return":
+            self._complete(frame)
+        return self.follow
+
+    def _complete(self, frame: FrameType) -> None:
+        if self.pending:
+            values = frame.f_locals
+            self.names += [name for name in self.order if name in values and name not in self.names]
+            self.tracer.add(self.pending, frame, self.names)
+        self.pending = 0
+
+
+def _map_lines(tree: ast.Module) -> dict[int, tuple[int, bool]]:
+    """Line to (first line of its statement or 0, whether the statement spans several lines)."""
+    starts: dict[int, tuple[int, bool]] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt):
+            continue
+        body = getattr(node, "body", None) or getattr(node, "cases", None)
+        first = body[0] if body else None
+        begin = getattr(getattr(first, "pattern", first), "lineno", None)
+        end = max(node.lineno, begin - 1) if begin else (node.end_lineno or node.lineno)
+        if isinstance(node, ast.Try):
+            continue
+        if isinstance(node, _DEFINITIONS) and begin == node.lineno:
+            continue  # "def f(x): y = x": the line event is the body's
+        start = 0 if isinstance(node, _SKIPPED) else node.lineno
+        for line in range(node.lineno, end + 1):
+            # A statement that shares the line of a compound header belongs to that header.
+            starts.setdefault(line, (start, end > node.lineno))
+    return starts
+
+
+def _describe(value: object) -> str:
+    try:
+        return render(value, MAX_VALUE)
+    except LiteralError:
+        return f"<{type(value).__name__}>"

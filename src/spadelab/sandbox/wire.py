@@ -1,0 +1,92 @@
+"""Frames between the host and a child: u32 length (little endian) and JSON, checked before use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from .jobs import Call, Limits, Outcome
+from .literals import LiteralError, parse_literal, render
+
+
+class WireError(ValueError):
+    """The child broke the protocol."""
+
+
+class Reply(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The child's answer to one call. Every field is hostile until `to_outcome` has checked it."""
+
+    id: str
+    kind: Literal["value", "program_error", "output_limit", "memory"]
+    value: str = ""
+    error: str = ""
+    message: str = ""
+    stdout: str = ""
+    trace: tuple[tuple[str, str], ...] = ()
+
+
+class Codec:
+    """Encodes requests and decodes replies; one a channel, since msgspec's coders keep buffers."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        # Text may grow sixfold when JSON escapes it; the trace has its own room.
+        self.frame_cap = 6 * (6 * limits.output_bytes + 1000 * 500) + (1 << 16)
+        self._encoder = msgspec.json.Encoder()
+        self._decoder = msgspec.json.Decoder(Reply)
+
+    def encode(self, calls: Sequence[tuple[str, Call]], source: str | None = None) -> bytes:
+        """The request frame; the first one carries the program and the limits.
+
+        Raises UnicodeEncodeError for text that no encoding can carry (lone surrogates).
+        """
+        request: dict[str, object] = {
+            "calls": [
+                {"id": name, "function": call.function, "arguments": call.arguments, "trace": call.trace}
+                for name, call in calls
+            ]
+        }
+        if source is not None:
+            request |= {"source": source, "limits": self.limits}
+        payload = self._encoder.encode(request)
+        return len(payload).to_bytes(4, "little") + payload
+
+    def split(self, buffer: bytearray) -> list[Reply]:
+        """Take every whole frame off the front of `buffer`. Raises WireError."""
+        replies: list[Reply] = []
+        start = 0
+        while len(buffer) - start >= 4:
+            length = int.from_bytes(buffer[start : start + 4], "little")
+            if length > self.frame_cap:
+                raise WireError(f"a frame of {length} bytes")
+            if len(buffer) - start < 4 + length:
+                break
+            frame = memoryview(buffer)[start + 4 : start + 4 + length]
+            try:
+                replies.append(self._decoder.decode(frame))
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise WireError(f"not a reply: {error}"[:200]) from None
+            finally:
+                frame.release()
+            start += 4 + length
+        del buffer[:start]
+        return replies
+
+    def to_outcome(self, reply: Reply, seconds: float, loading: bool) -> Outcome:
+        """Check a reply's content and make the outcome of it. Raises WireError."""
+        room = self.limits.output_bytes
+        value = reply.value
+        if reply.kind == "value" and not loading:
+            try:
+                value = render(parse_literal(value, room), room)
+            except LiteralError as error:
+                raise WireError(f"the result is not literal text: {error}") from None
+        elif value:
+            raise WireError("a result beside a failure")
+        if len(reply.stdout) > room or len(reply.error) > 100 or len(reply.trace) > 1000:
+            raise WireError("a field is too long")
+        return Outcome(
+            reply.kind, value, reply.error, reply.message[:500], reply.stdout, reply.trace, seconds
+        )

@@ -1,0 +1,232 @@
+"""The trusted process inside the jail: imports, locks itself in, then forks one child per program.
+
+Single-threaded, standard library only. It reads its control socket (descriptor 0) and never a byte
+from a child. Control messages: one operation letter and a 64-bit number; "S" comes with a descriptor,
+the child's end of a channel to the host. "K" kills a child, "W" kills it and reports how it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import resource
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any
+
+from . import kernel
+from .runner import Program, renew_randomness
+
+CHANNEL = 3
+OUT_OF_MEMORY = 97
+NOBODY = 65534
+STANDARD_MODULES = """
+    abc array base64 bisect calendar cmath collections collections.abc contextlib copy dataclasses
+    datetime decimal enum fractions functools graphlib hashlib heapq itertools json keyword math numbers
+    operator pprint random re statistics string struct textwrap types typing unicodedata
+"""
+_NOT_NEEDED = """
+    benchmarks conftest distutils f2py plotting interactive testing typing setup __main__ code_generators
+    codegen parsing physics stats galgebra external printing _pyinstaller sandbox this random_matrix
+"""
+_REPORT = struct.Struct("<QiBd")
+
+
+def main(config: dict[str, Any]) -> None:
+    """Start the zygote. `config`: modules, filters (hex), confine (False only for "unsafe")."""
+    control = socket.socket(fileno=0)
+    null = os.open("/dev/null", os.O_RDWR)
+    sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is large, slow to fork
+    for name in (*STANDARD_MODULES.split(), "__future__", "_strptime", "encodings.idna"):
+        importlib.import_module(name)
+    sys.meta_path.append(PackageFinder(config["roots"]))
+    for name in config["packages"]:
+        import_whole(name)
+    facts: dict[str, Any] = {"python": sys.version.split()[0]}
+    child_filter = None
+    if config["confine"]:
+        facts["dropped"] = kernel.drop_root(NOBODY)
+        kernel.forbid_new_privileges()
+        kernel.die_with_parent()
+        facts["landlock"] = kernel.restrict_files()
+        kernel.Filter(bytes.fromhex(config["zygote_filter"])).install()
+        child_filter = kernel.Filter(bytes.fromhex(config["child_filter"]))
+    facts["uid"] = os.getuid()
+    allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
+    size = kernel.measure_address_space()
+    gc.collect()
+    gc.freeze()
+    control.send(json.dumps(facts).encode())
+    os.dup2(null, 2)
+    Zygote(control, null, child_filter, allowed | {"__future__"}, size).serve()
+
+
+class PackageFinder:
+    """Finds the allowed packages and what they require, and nothing that lies beside them."""
+
+    def __init__(self, roots: dict[str, str]) -> None:
+        self.roots = roots
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
+        """The protocol of sys.meta_path."""
+        folder = self.roots.get(name)
+        return PathFinder.find_spec(name, [folder]) if path is None and folder else None
+
+
+def import_whole(package: str) -> None:
+    """Import a package with its submodules: children cannot open files, so nothing loads later."""
+    module = importlib.import_module(package)
+    skipped = frozenset(_NOT_NEEDED.split())
+    for found in pkgutil.walk_packages(getattr(module, "__path__", []), package + "."):
+        parts = found.name.split(".")
+        if any(part in skipped or part.startswith(("test", "_pytest")) for part in parts):
+            continue
+        with contextlib.suppress(ImportError, AttributeError, RuntimeError):
+            importlib.import_module(found.name)
+
+
+class Zygote:
+    """The fork server."""
+
+    def __init__(
+        self,
+        control: socket.socket,
+        null: int,
+        child_filter: kernel.Filter | None,
+        allowed: frozenset[str],
+        size: int,
+    ) -> None:
+        self.control = control
+        self.null = null
+        self.child_filter = child_filter
+        self.allowed = allowed
+        self.size = size
+        self.pid = os.getpid()
+        self.children: dict[int, int] = {}
+        self.dying: list[int] = []
+
+    def serve(self) -> None:
+        """Answer control messages until the host closes the socket."""
+        while True:
+            message, descriptors, _, _ = socket.recv_fds(self.control, 16, 1)
+            if not message:
+                os._exit(0)
+            operation, number = message[:1], int.from_bytes(message[1:9], "little")
+            if operation == b"S":
+                self._fork(number, descriptors[0])
+            elif operation == b"K":
+                self._kill(number)
+            elif operation == b"W":
+                self.control.send(_REPORT.pack(number, *self._wait(number)))
+            self.dying = [pid for pid in self.dying if os.waitpid(pid, os.WNOHANG)[0] == 0]
+
+    def _fork(self, number: int, channel: int) -> None:
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(channel)  # the host sees the end of the channel and asks
+            return
+        if pid == 0:
+            try:
+                self._become_child(channel)
+            finally:
+                os._exit(70)
+        os.close(channel)
+        self.children[number] = pid
+
+    def _kill(self, number: int) -> None:
+        pid = self.children.pop(number, 0)
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            self.dying.append(pid)
+
+    def _wait(self, number: int) -> tuple[int, bool, float]:
+        """(wait status or -1 for a child that never was, whether we killed it, CPU seconds)."""
+        pid = self.children.pop(number, 0)
+        if not pid:
+            return -1, False, 0.0
+        for _ in range(20):  # a child closes its channel a moment before it can be waited for
+            done, status, usage = os.wait4(pid, os.WNOHANG)
+            if done:
+                return status, False, usage.ru_utime + usage.ru_stime
+            time.sleep(0.001)
+        os.kill(pid, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+        return status, True, usage.ru_utime + usage.ru_stime
+
+    def _become_child(self, channel: int) -> None:
+        if self.child_filter:
+            kernel.die_with_parent()
+            if os.getppid() != self.pid:
+                os._exit(0)
+        os.dup2(channel, CHANNEL)
+        for descriptor in (0, 1, 2):
+            os.dup2(self.null, descriptor)
+        os.closerange(CHANNEL + 1, 65536)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        request = _read_frame()
+        _set_limits(request["limits"], self.size)
+        renew_randomness()
+        if self.child_filter:
+            kernel.forbid_inspection()
+            self.child_filter.install()
+        try:
+            _serve_program(request, self.allowed)
+        except MemoryError:
+            os._exit(OUT_OF_MEMORY)
+
+
+def _serve_program(request: dict[str, Any], allowed: frozenset[str]) -> None:
+    program = Program(request["source"], request["limits"]["output_bytes"], allowed)
+    reply = program.load()
+    _write_frame(reply)
+    while reply["kind"] == "value":
+        for call in request["calls"]:
+            _write_frame(program.call(call))
+        request = _read_frame()
+
+
+def _set_limits(limits: dict[str, Any], size: int) -> None:
+    seconds = max(1, -(-limits["cpu_seconds"] // 1))
+    for name, soft, hard in (
+        (resource.RLIMIT_AS, size + (limits["memory_mb"] << 20), None),
+        (resource.RLIMIT_CPU, int(seconds), int(seconds) + 1),
+        (resource.RLIMIT_NPROC, 0, None),
+        (resource.RLIMIT_NOFILE, 16, None),
+        (resource.RLIMIT_FSIZE, 0, None),
+        (resource.RLIMIT_CORE, 0, None),
+        (resource.RLIMIT_MEMLOCK, 0, None),
+    ):
+        resource.setrlimit(name, (soft, soft if hard is None else hard))
+
+
+def _read_frame() -> dict[str, Any]:
+    length = int.from_bytes(_read(4), "little")
+    return json.loads(_read(length))  # type: ignore[no-any-return]
+
+
+def _read(length: int) -> bytes:
+    parts: list[bytes] = []
+    while length:
+        part = os.read(CHANNEL, min(length, 1 << 20))
+        if not part:
+            os._exit(0)
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def _write_frame(reply: dict[str, Any]) -> None:
+    payload = json.dumps(reply).encode()
+    view: Sequence[int] | memoryview = memoryview(len(payload).to_bytes(4, "little") + payload)
+    while view:
+        view = view[os.write(CHANNEL, view) :]  # type: ignore[arg-type]

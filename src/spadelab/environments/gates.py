@@ -33,6 +33,7 @@ from spadelab.environments.trials import (
 from spadelab.records import Admission, Check, Draft, Environment
 from spadelab.sandbox import Job, Limits, Sandbox
 from spadelab.sandbox.literals import LiteralError, parse_arguments, render
+from spadelab.sandbox.zygote import STANDARD_MODULES
 
 RANDOM_MODULES = frozenset({"random", "numpy", "sympy"})
 
@@ -174,6 +175,9 @@ def _check_size(candidate: _Candidate, settings: GateSettings) -> None:
 
 
 def _parse(candidate: _Candidate) -> None:
+    if len(candidate.source.splitlines()) != candidate.source.count("\n") + 1:
+        # Such characters would make the lines of the trace ambiguous.
+        raise Rejected("syntax", "the program contains a line separator that is not a newline")
     try:
         candidate.tree = parse_program(candidate.source)
     except ProgramError as error:
@@ -185,7 +189,9 @@ def _parse(candidate: _Candidate) -> None:
 
 
 def _check_static(candidate: _Candidate, sandbox: Sandbox) -> None:
-    reason = find_forbidden(candidate.tree, sandbox.importable)
+    packages = sandbox.facts()["allowed_packages"]
+    allowed = {name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *packages, "__future__")}
+    reason = find_forbidden(candidate.tree, allowed)
     if not reason and has_markup(candidate.source + candidate.message + "".join(candidate.blocks)):
         reason = "tags of the answer format are not allowed in a task"
     if reason:

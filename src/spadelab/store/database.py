@@ -137,6 +137,11 @@ def guard_database(path: Path) -> Iterator[None]:
             raise UserError(
                 f"{path}: no space left for the run's records; free some space and resume the run."
             ) from error
+        if "disk I/O error" in str(error):
+            raise UserError(
+                f"{path}: the system refused to write the run's records ({error.orig}); check the disk and "
+                "its limits, then resume the run."
+            ) from error
         raise UserError(
             f"{path}: the run's database cannot be used ({error.orig}); restore it from a backup or "
             "choose another run.name."

@@ -81,6 +81,12 @@ def test_grpo(name: str, options: dict[str, Any]) -> None:
     assert advantages.grpo(*one_group(name), **options) == near(CASES[name]["output"])
 
 
+def test_singletons_and_small_variances_keep_their_epsilon() -> None:
+    assert advantages.grpo([0.7], ["g"], epsilon=0.4, raw_singletons=True) == pytest.approx([0.5])
+    # var = 5e-9, so the divisor is sqrt(1.5e-8).
+    assert advantages.trrpp([0.0, 1e-4], ["g", "g"]) == pytest.approx([-0.408248, 0.408248], abs=1e-5)
+
+
 def test_dr_grpo_and_rloo() -> None:
     assert advantages.dr_grpo(*one_group("DRG-01")) == near(CASES["DRG-01"]["output"])
     assert advantages.rloo(*one_group("RLOO-01")) == near(CASES["RLOO-01"]["output"])

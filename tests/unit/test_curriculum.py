@@ -62,9 +62,19 @@ def test_target_does_not_run_away_from_a_disobedient_proposer() -> None:
 
 
 def test_nonsense_is_refused() -> None:
-    with pytest.raises(ValueError):
-        DifficultyTarget(5, SHARP).update(float("nan"))
-    for wrong in ({"minimum": 0}, {"minimum": 9, "maximum": 3}, {"low": 0.7, "high": 0.2}, {"replay": 2}):
+    for rate in (float("nan"), 1.5, -0.5):
+        with pytest.raises(ValueError):
+            DifficultyTarget(5, SHARP).update(rate)
+    assert Band(minimum=3, maximum=3, low=0.5, high=0.5, step=0).highest == 3
+    for wrong in (
+        {"minimum": 0},
+        {"minimum": 9, "maximum": 3},
+        {"minimum": 2.2, "maximum": 2.8},
+        {"low": 0.7, "high": 0.2},
+        {"replay": 2},
+        {"smoothing": 1},
+        {"step": -1},
+    ):
         with pytest.raises(ValueError):
             Band(**wrong)
 
@@ -235,6 +245,12 @@ def test_buffer_resumes_exactly() -> None:
     assert buffer.sample(4, random.Random(5)) == other.sample(4, random.Random(5))
     assert buffer.replay(4, random.Random(5)) == other.replay(4, random.Random(5))
     assert buffer.state() == other.state()
+
+
+@pytest.mark.parametrize("wrong", [{"capacity": 0}, {"half_life": 0}, {"mastered": -1}, {"memory": 260}])
+def test_senseless_buffers_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="buffer"):
+        Buffer(**{"capacity": 4, **wrong})  # type: ignore[arg-type]
 
 
 def test_unmeasured_environments_are_only_known() -> None:

@@ -79,6 +79,12 @@ def test_t_quantile(freedom: int, expected: float) -> None:
     assert statistics.t_quantile(0.5, freedom) == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize(("probability", "freedom"), [(1.0, 3), (0.0, 3), (0.9, 0)])
+def test_impossible_quantiles_are_refused(probability: float, freedom: int) -> None:
+    with pytest.raises(ValueError):
+        statistics.t_quantile(probability, freedom)
+
+
 def test_t_interval() -> None:
     got = statistics.t_interval([1.0, 2.0, 3.0])
     half = 4.3026527 / math.sqrt(3)

@@ -83,7 +83,7 @@ def test_abduction_gold_is_the_trace_from_its_end(sandbox: Sandbox) -> None:
 
 def test_statements_over_several_lines_and_loops(sandbox: Sandbox) -> None:
     program = (
-        "def f(n, k=[1, 2], *rest):\n    s = 0\n    for i in range(n):\n"
+        "def f(n, k=[1, 2], *rest, z=0, **more):\n    s = 0\n    for i in range(n):\n"
         "        if i > 0:\n            s += i\n    return s"
     )
     environment = make(sandbox, "deduction", program, "2")
@@ -91,10 +91,10 @@ def test_statements_over_several_lines_and_loops(sandbox: Sandbox) -> None:
         "s = 0", "for i in range(n):", "if i > 0:", "for i in range(n):", "if i > 0:", "s += i",
         "for i in range(n):",
     ]  # fmt: skip
-    assert environment.trace[0][1] == "n=2, k=[1, 2], rest=(), s=0"
-    assert environment.trace[-1][1] == "n=2, k=[1, 2], rest=(), s=1, i=1"
+    assert environment.trace[0][1] == "n=2, k=[1, 2], z=0, rest=(), more={}, s=0"
+    assert environment.trace[-1][1] == "n=2, k=[1, 2], z=0, rest=(), more={}, s=1, i=1"
     backwards = gold(replace(environment, kind="abduction")).split("\n")
-    assert backwards[-2:] == ["    s = 0 # n=2, k=[1, 2], rest=()", "<answer>2</answer>"]
+    assert backwards[-2:] == ["    s = 0 # n=2, k=[1, 2], z=0, rest=(), more={}", "<answer>2</answer>"]
 
 
 def test_gold_without_a_trace_or_with_a_long_one_is_the_answer_alone(sandbox: Sandbox) -> None:
@@ -174,7 +174,7 @@ GATES: list[tuple[str, str, str]] = [
     ("deduction", write("f = lambda a: a", "1"), "no_function"),
     ("deduction", write("import socket\ndef f(a): return a", "1"), "forbidden"),
     ("deduction", write("def f(a): return '</answer>'", "1"), "forbidden"),
-    ("deduction", write("def f(a): return a", "'<think>'"), "forbidden"),
+    ("deduction", write("def f(a): return a", "'<answer>'"), "forbidden"),
     ("deduction", write("def f(a): return '</' + 'answer>'", "1"), "forbidden"),
     ("deduction", write("def f(a):\n    b = '</' + 'think>'\n    return 1", "1"), "forbidden"),
     ("deduction", write("def f(a, b): return a", "1"), "exception"),

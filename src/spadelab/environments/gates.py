@@ -17,7 +17,6 @@ from spadelab.environments.syntax import (
     ProgramError,
     find_entry,
     find_forbidden,
-    find_imports,
     parse_program,
     task_key,
 )
@@ -33,9 +32,10 @@ from spadelab.environments.trials import (
 from spadelab.records import Admission, Check, Draft, Environment
 from spadelab.sandbox import Job, Limits, Sandbox
 from spadelab.sandbox.literals import LiteralError, parse_arguments, render
+from spadelab.sandbox.tracer import MAX_ENTRIES
 from spadelab.sandbox.zygote import STANDARD_MODULES
 
-RANDOM_MODULES = frozenset({"random", "numpy", "sympy"})
+RANDOM_WORDS = ("random", "numpy", "sympy")  # what a program with randomness in it has to mention
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,13 @@ def admit(
     as well. Codes "jail_died" and "unavailable" are failures of the machinery, not of the draft.
     Raises ValueError for a kind that is not in KINDS.
     """
+    packages = sandbox.facts()["allowed_packages"]
+    importable = {name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *packages, "__future__")}
     candidates = [_Candidate(draft) for draft in drafts]
     for candidate in candidates:
         if candidate.draft.kind not in KINDS:
             raise ValueError(f"unknown kind {candidate.draft.kind!r}; known: {', '.join(KINDS)}")
-        _pass_static(candidate, sandbox, settings, known)
+        _pass_static(candidate, importable, settings, known)
     taken: set[str] = set()
     for candidate, trials in _run_trials([c for c in candidates if c.alive], sandbox, settings.limits):
         _pass_executed(candidate, trials, settings, taken, cycle)
@@ -108,12 +110,12 @@ def admit(
 
 
 def _pass_static(
-    candidate: _Candidate, sandbox: Sandbox, settings: GateSettings, known: Container[str]
+    candidate: _Candidate, importable: Container[str], settings: GateSettings, known: Container[str]
 ) -> None:
     candidate.pass_gate("extract", lambda: _extract(candidate))
     candidate.pass_gate("size", lambda: _check_size(candidate, settings))
     candidate.pass_gate("syntax", lambda: _parse(candidate))
-    candidate.pass_gate("static", lambda: _check_static(candidate, sandbox))
+    candidate.pass_gate("static", lambda: _check_static(candidate, importable))
     candidate.pass_gate("arguments", lambda: _read_inputs(candidate, settings))
     candidate.pass_gate("stored", lambda: _check_stored(candidate, known))
 
@@ -124,7 +126,7 @@ def _run_trials(
     """Run every distinct (program, inputs) once, all in one batch."""
     plans: dict[tuple[str, tuple[str, ...]], tuple[Job, ...]] = {}
     for c in candidates:
-        random = bool(find_imports(c.tree) & RANDOM_MODULES)
+        random = any(word in c.source for word in RANDOM_WORDS)
         plans[c.source, c.inputs] = plan_trials(c.source, c.function, c.inputs, limits, random)
     results = iter(sandbox.map([job for jobs in plans.values() for job in jobs]))
     trials = {key: collect_trials([next(results) for _ in jobs]) for key, jobs in plans.items()}
@@ -188,10 +190,8 @@ def _parse(candidate: _Candidate) -> None:
     candidate.function = entry.name
 
 
-def _check_static(candidate: _Candidate, sandbox: Sandbox) -> None:
-    packages = sandbox.facts()["allowed_packages"]
-    allowed = {name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *packages, "__future__")}
-    reason = find_forbidden(candidate.tree, allowed)
+def _check_static(candidate: _Candidate, importable: Container[str]) -> None:
+    reason = find_forbidden(candidate.tree, importable)
     if not reason and has_markup(candidate.source + candidate.message + "".join(candidate.blocks)):
         reason = "tags of the answer format are not allowed in a task"
     if reason:
@@ -267,10 +267,10 @@ def _check_outputs(candidate: _Candidate, trials: Trials, settings: GateSettings
 
 
 def _check_difficulty(trials: Trials, settings: GateSettings) -> None:
-    if len(trials.trace) > settings.max_difficulty:
+    most = min(settings.max_difficulty, MAX_ENTRIES - 1)  # a longer trace would be cut, and its length wrong
+    if len(trials.trace) > most:
         raise Rejected(
-            "too_difficult",
-            f"{len(trials.trace)} statements are executed, at most {settings.max_difficulty}",
+            "too_difficult", f"the program executes {len(trials.trace)} statements, at most {most}"
         )
 
 

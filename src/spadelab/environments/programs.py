@@ -26,7 +26,8 @@ __all__ = [
 def difficulty(source: str, arguments: str, sandbox: Sandbox, limits: Limits | None = None) -> int:
     """Statements executed by one traced call, the return not counted: a task's difficulty.
 
-    Raises ProgramError when the source does not parse, has no function, or gives no value.
+    Counts up to `tracer.MAX_ENTRIES`, which the gates refuse. Raises ProgramError when the source
+    does not parse, has no function, or gives no value.
     """
     entry = find_entry(parse_program(source))
     if entry is None:

@@ -57,8 +57,8 @@ def parse_program(source: str) -> ast.Module:
 def find_entry(tree: ast.Module) -> ast.FunctionDef | None:
     """The entry function: the last top-level `f`, else the last top-level function, else None."""
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    named = [node for node in functions if node.name == "f"]
-    return (named or functions or [None])[-1]
+    named = [node for node in functions if node.name == "f"] or functions
+    return named[-1] if named else None
 
 
 def find_forbidden(tree: ast.Module, allowed: Container[str]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Sequence
 
 from spadelab.environments.syntax import find_entry, parse_program
 from spadelab.records import Environment
@@ -93,23 +92,22 @@ def _write_reversed_trace(environment: Environment) -> list[str]:
 
 
 def _write_parameters(environment: Environment) -> str:
-    """The locals before the first statement: parameters as `name=value`, defaults where they are literals."""
+    """The locals before the first statement as `name=value`, in the order in which frames hold them."""
     entry = find_entry(parse_program(environment.source))
     if entry is None:
         return ""
+    arguments = entry.args
     values = parse_arguments(environment.inputs[0])
-    given = [*entry.args.posonlyargs, *entry.args.args]
-    state = {name.arg: render(value) for name, value in zip(given, values, strict=False)}
-    if entry.args.vararg:
-        state[entry.args.vararg.arg] = render(values[len(given) :])
-    defaults = entry.args.defaults
-    pairs: Sequence[tuple[ast.arg, ast.expr | None]] = [
-        *zip(given[len(given) - len(defaults) :], defaults, strict=True),
-        *zip(entry.args.kwonlyargs, entry.args.kw_defaults, strict=True),
-    ]
-    for parameter, default in pairs:
-        if parameter.arg not in state and default is not None:
-            state[parameter.arg] = _render_default(default)
+    given = [name.arg for name in (*arguments.posonlyargs, *arguments.args)]
+    state = dict.fromkeys(given, "")
+    state.update(zip(given[::-1], map(_render_default, arguments.defaults[::-1]), strict=False))
+    state.update(zip(given, map(render, values), strict=False))
+    for name, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        state[name.arg] = _render_default(default) if default else ""
+    if arguments.vararg:
+        state[arguments.vararg.arg] = render(values[len(given) :])
+    if arguments.kwarg:
+        state[arguments.kwarg.arg] = "{}"
     return ", ".join(f"{name}={value}" for name, value in state.items())
 
 

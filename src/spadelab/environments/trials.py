@@ -2,7 +2,7 @@
 
 Every program runs at least twice: two processes, two hash seeds, and the calls of the second run in
 reverse order, so that results that depend on the process, on hashing or on earlier calls differ.
-Programs that import a source of randomness run EXTRA_RUNS times more, since a coin agrees with
+Programs that mention a source of randomness run EXTRA_RUNS times more, since a coin agrees with
 itself half of the time.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from spadelab.sandbox import Call, Job, Limits, Outcome
 
-EXTRA_RUNS = 8
+EXTRA_RUNS = 14
 FAULTS = frozenset({"jail_died", "unavailable"})
 _RESOURCES = frozenset({"wall_timeout", "cpu_timeout", "memory", "output_limit"})
 _CODES = {

@@ -7,7 +7,7 @@ Induction programs run in a child that gets the hidden inputs and never the outp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from spadelab.environments.extraction import find_answer, find_program, strip_thoughts
 from spadelab.environments.syntax import ProgramError, find_entry, parse_program
@@ -26,7 +26,9 @@ def verify(attempts: Sequence[tuple[Environment, str]], sandbox: Sandbox, limits
     Equal answers to one task are executed once. `fault` marks a failure of the jail or of the stored
     task ("bad_task"): such a score says nothing about the answer.
     """
-    plans = [_judge_or_plan(environment, text, limits) for environment, text in attempts]
+    sources = {environment.source for environment, _ in attempts if environment.kind == "abduction"}
+    entries = {source: _name_entry(source) for source in sources}
+    plans = [_judge_or_plan(environment, text, limits, entries) for environment, text in attempts]
     jobs = list(dict.fromkeys(plan for plan in plans if isinstance(plan, Job)))
     results = dict(zip(jobs, sandbox.map(jobs), strict=True))
     return [
@@ -35,7 +37,9 @@ def verify(attempts: Sequence[tuple[Environment, str]], sandbox: Sandbox, limits
     ]
 
 
-def _judge_or_plan(environment: Environment, text: str, limits: Limits) -> Score | Job:
+def _judge_or_plan(
+    environment: Environment, text: str, limits: Limits, entries: Mapping[str, str]
+) -> Score | Job:
     """A score where the host alone can tell, otherwise the job that decides."""
     answer = find_answer(text)
     if answer is None:
@@ -46,7 +50,7 @@ def _judge_or_plan(environment: Environment, text: str, limits: Limits) -> Score
     if environment.kind == "deduction":
         return _judge_literal(environment, answer)
     if environment.kind == "abduction":
-        return _plan_abduction(environment, answer, limits)
+        return _plan_abduction(environment, answer, limits, entries[environment.source])
     return _plan_induction(environment, answer, limits)
 
 
@@ -58,18 +62,23 @@ def _judge_literal(environment: Environment, answer: str) -> Score:
     return _compare([value], environment.outputs)
 
 
-def _plan_abduction(environment: Environment, answer: str, limits: Limits) -> Score | Job:
+def _plan_abduction(environment: Environment, answer: str, limits: Limits, entry: str) -> Score | Job:
+    if not entry:
+        return Score(0.0, "bad_task", "the stored program has no entry function", fault=True)
     try:
         arguments = ", ".join(map(render, parse_arguments(answer)))
     except LiteralError as error:
         return _fail("bad_arguments", f"the answer is not an argument list: {error}")
+    return Job(environment.source, (Call(entry, arguments),), limits)
+
+
+def _name_entry(source: str) -> str:
+    """Name of the entry function, "" for a source that has none or cannot be parsed."""
     try:
-        entry = find_entry(parse_program(environment.source))
-    except ProgramError as error:
-        return Score(0.0, "bad_task", str(error), fault=True)
-    if entry is None:
-        return Score(0.0, "bad_task", "the stored program has no function", fault=True)
-    return Job(environment.source, (Call(entry.name, arguments),), limits)
+        entry = find_entry(parse_program(source))
+    except ProgramError:
+        return ""
+    return entry.name if entry else ""
 
 
 def _plan_induction(environment: Environment, answer: str, limits: Limits) -> Score | Job:

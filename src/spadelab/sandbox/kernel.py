@@ -42,18 +42,29 @@ class Filter:
             raise OSError(ctypes.get_errno(), "the kernel refused the seccomp filter")
 
 
+class Lifeline:
+    """SIGKILL for this process when its parent ends, prepared; see `die_with_parent`."""
+
+    def __init__(self) -> None:
+        self._prctl = _libc().prctl
+
+    def tie(self) -> None:
+        """Make the call; it is cleared by fork, so each child makes it."""
+        self._prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+
+
 def forbid_new_privileges() -> None:
     """No set-user-id program can give anything back; the kernel wants this before seccomp."""
     _control(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def die_with_parent() -> None:
-    """SIGKILL when the parent ends. Cleared by fork and by a change of user, so set it after both."""
+    """SIGKILL when the parent ends. Cleared by a change of user, so set it after that."""
     _control(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
 def forbid_inspection() -> None:
-    """Nobody of the same user may attach to this process or read its memory."""
+    """Nobody of the same user may attach to this process, or a later child, or read its memory."""
     _control(_PR_SET_DUMPABLE, 0)
 
 

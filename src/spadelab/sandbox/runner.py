@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import mmap
 import os
-import random
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -49,17 +49,26 @@ class Capture:
         return "".join(self.parts).encode("utf-8", "replace").decode("utf-8")
 
 
-class Program:
-    """One loaded program."""
+class Stage:
+    """What every program finds; made once in the zygote, since each page a child touches costs time."""
 
-    def __init__(self, source: str, output_limit: int, allowed: frozenset[str]) -> None:
+    def __init__(self, allowed: frozenset[str]) -> None:
+        self.module = types.ModuleType("program")
+        self.module.__dict__["__builtins__"] = vars(builtins) | {"__import__": make_import(allowed)}
+        sys.modules["program"] = self.module
+        # Given back when memory runs out, so that there is room for the answer that says so. Private:
+        # a shared mapping would connect the children.
+        self.ballast = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+class Program:
+    """One program on the stage."""
+
+    def __init__(self, source: str, output_limit: int, stage: Stage) -> None:
         self.source = source
         self.limit = output_limit
-        self.module = types.ModuleType("program")
-        guarded = dict(vars(builtins))
-        guarded["__import__"] = make_import(allowed)
-        self.module.__dict__["__builtins__"] = guarded
-        sys.modules["program"] = self.module
+        self.module = stage.module
+        self.ballast = stage.ballast
 
     def load(self) -> Reply:
         """Execute the program's top level; the reply's kind is "value" when that went well."""
@@ -112,14 +121,12 @@ class Program:
         """Run `execute` with captured output; whatever it raises becomes part of the reply."""
         reply: Reply = {"id": identifier}
         capture = Capture(self.limit)
-        # Freed when memory runs out, so that there is room for the answer that says so.
-        ballast = bytearray(1 << 20)
         sys.stdout = capture
         sys.stderr = None
         try:
             execute(reply)
         except MemoryError:
-            del ballast
+            self.ballast.close()
             reply.update(kind="memory", message="the program ran out of memory")
         except BaseException as error:  # noqa: BLE001 - the border of the program
             reply.update(kind="program_error", error=_name(error), message=_message(error))
@@ -155,8 +162,10 @@ def make_import(allowed: frozenset[str]) -> Callable[..., object]:
 
 
 def renew_randomness() -> None:
-    """Fresh entropy, so that unseeded randomness differs between two runs of a program."""
-    random.seed(os.urandom(16))
+    """Fresh entropy, so that unseeded randomness differs between two runs of a program.
+
+    The module `random` seeds itself after each fork; NumPy's global state is inherited.
+    """
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         numpy_random.seed(int.from_bytes(os.urandom(4), "little"))

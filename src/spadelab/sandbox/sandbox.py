@@ -67,7 +67,12 @@ class Sandbox:
             while waiting or running:
                 while waiting and len(running) < _DEPTH * self.workers:
                     index, again = waiting.popleft()
-                    seat, channel = self._begin(jobs[index])
+                    try:
+                        seat, channel = self._begin(jobs[index])
+                    except SandboxUnavailable as error:
+                        missing = Outcome("unavailable", message=str(error))
+                        results[index] = [missing] * len(jobs[index].calls)
+                        continue
                     running[channel] = (index, again, seat)
                     if not channel.done:
                         board.add(channel)

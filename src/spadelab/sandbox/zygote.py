@@ -24,7 +24,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from . import kernel
-from .runner import Program, renew_randomness
+from .runner import Program, Stage, renew_randomness
 
 CHANNEL = 3
 OUT_OF_MEMORY = 97
@@ -38,6 +38,8 @@ _NOT_NEEDED = """
     benchmarks conftest distutils f2py plotting interactive testing typing setup __main__ code_generators
     codegen parsing physics stats galgebra external printing _pyinstaller sandbox this random_matrix
 """
+_decode = json.JSONDecoder().raw_decode
+_quote = json.encoder.encode_basestring_ascii
 _REPORT = struct.Struct("<QiBd")
 
 
@@ -46,28 +48,35 @@ def main(config: dict[str, Any]) -> None:
     control = socket.socket(fileno=0)
     null = os.open("/dev/null", os.O_RDWR)
     sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is large, slow to fork
-    for name in (*STANDARD_MODULES.split(), "__future__", "_strptime", "encodings.idna"):
+    for name in (*STANDARD_MODULES.split(), "__future__", "_strptime"):
         importlib.import_module(name)
     sys.meta_path.append(PackageFinder(config["roots"]))
     for name in config["packages"]:
         import_whole(name)
     facts: dict[str, Any] = {"python": sys.version.split()[0]}
-    child_filter = None
+    child_filter = lifeline = None
     if config["confine"]:
         facts["dropped"] = kernel.drop_root(NOBODY)
         kernel.forbid_new_privileges()
         kernel.die_with_parent()
+        kernel.forbid_inspection()
         facts["landlock"] = kernel.restrict_files()
         kernel.Filter(bytes.fromhex(config["zygote_filter"])).install()
         child_filter = kernel.Filter(bytes.fromhex(config["child_filter"]))
+        lifeline = kernel.Lifeline()
     facts["uid"] = os.getuid()
     allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
+    stage = Stage(allowed | {"__future__"})
+    rehearse(stage)
+    for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK):
+        resource.setrlimit(limit, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
     size = kernel.measure_address_space()
     gc.collect()
     gc.freeze()
     control.send(json.dumps(facts).encode())
     os.dup2(null, 2)
-    Zygote(control, null, child_filter, allowed | {"__future__"}, size).serve()
+    Zygote(control, null, stage, size, child_filter, lifeline).serve()
 
 
 class PackageFinder:
@@ -94,6 +103,20 @@ def import_whole(package: str) -> None:
             importlib.import_module(found.name)
 
 
+def rehearse(stage: Stage) -> None:
+    """Run a small program a few times, so that children find warm code and write to fewer pages."""
+    names = set(stage.module.__dict__)
+    out, errors = sys.stdout, sys.stderr
+    text = '{"id": "", "function": "f", "arguments": "1, [2]", "trace": false}'
+    for _ in range(20):
+        program = Program("def f(x, y):\n    return [x, *y]\n", 1000, stage)
+        encode_reply(program.load())
+        encode_reply(program.call(_decode(text, 0)[0]))
+    sys.stdout, sys.stderr = out, errors
+    for name in set(stage.module.__dict__) - names:
+        del stage.module.__dict__[name]
+
+
 class Zygote:
     """The fork server."""
 
@@ -101,14 +124,16 @@ class Zygote:
         self,
         control: socket.socket,
         null: int,
-        child_filter: kernel.Filter | None,
-        allowed: frozenset[str],
+        stage: Stage,
         size: int,
+        child_filter: kernel.Filter | None,
+        lifeline: kernel.Lifeline | None,
     ) -> None:
         self.control = control
         self.null = null
         self.child_filter = child_filter
-        self.allowed = allowed
+        self.stage = stage
+        self.lifeline = lifeline
         self.size = size
         self.pid = os.getpid()
         self.children: dict[int, int] = {}
@@ -164,8 +189,8 @@ class Zygote:
         return status, True, usage.ru_utime + usage.ru_stime
 
     def _become_child(self, channel: int) -> None:
-        if self.child_filter:
-            kernel.die_with_parent()
+        if self.lifeline:
+            self.lifeline.tie()
             if os.getppid() != self.pid:
                 os._exit(0)
         os.dup2(channel, CHANNEL)
@@ -177,16 +202,15 @@ class Zygote:
         _set_limits(request["limits"], self.size)
         renew_randomness()
         if self.child_filter:
-            kernel.forbid_inspection()
             self.child_filter.install()
         try:
-            _serve_program(request, self.allowed)
+            _serve_program(request, self.stage)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
 
 
-def _serve_program(request: dict[str, Any], allowed: frozenset[str]) -> None:
-    program = Program(request["source"], request["limits"]["output_bytes"], allowed)
+def _serve_program(request: dict[str, Any], stage: Stage) -> None:
+    program = Program(request["source"], request["limits"]["output_bytes"], stage)
     reply = program.load()
     _write_frame(reply)
     while reply["kind"] == "value":
@@ -196,22 +220,16 @@ def _serve_program(request: dict[str, Any], allowed: frozenset[str]) -> None:
 
 
 def _set_limits(limits: dict[str, Any], size: int) -> None:
-    seconds = max(1, -(-limits["cpu_seconds"] // 1))
-    for name, soft, hard in (
-        (resource.RLIMIT_AS, size + (limits["memory_mb"] << 20), None),
-        (resource.RLIMIT_CPU, int(seconds), int(seconds) + 1),
-        (resource.RLIMIT_NPROC, 0, None),
-        (resource.RLIMIT_NOFILE, 16, None),
-        (resource.RLIMIT_FSIZE, 0, None),
-        (resource.RLIMIT_CORE, 0, None),
-        (resource.RLIMIT_MEMLOCK, 0, None),
-    ):
-        resource.setrlimit(name, (soft, soft if hard is None else hard))
+    memory = size + (limits["memory_mb"] << 20)
+    seconds = int(max(1, -(-limits["cpu_seconds"] // 1)))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
 
 def _read_frame() -> dict[str, Any]:
     length = int.from_bytes(_read(4), "little")
-    return json.loads(_read(length))  # type: ignore[no-any-return]
+    return _decode(_read(length).decode(), 0)[0]  # type: ignore[no-any-return]
 
 
 def _read(length: int) -> bytes:
@@ -226,7 +244,16 @@ def _read(length: int) -> bytes:
 
 
 def _write_frame(reply: dict[str, Any]) -> None:
-    payload = json.dumps(reply).encode()
-    view: Sequence[int] | memoryview = memoryview(len(payload).to_bytes(4, "little") + payload)
+    payload = encode_reply(reply)
+    view = memoryview(len(payload).to_bytes(4, "little") + payload)
     while view:
-        view = view[os.write(CHANNEL, view) :]  # type: ignore[arg-type]
+        view = view[os.write(CHANNEL, view) :]
+
+
+def encode_reply(reply: dict[str, Any]) -> bytes:
+    """A reply as JSON, by hand: the general encoder touches many more pages."""
+    fields = [f'"{name}":{_quote(text)}' for name, text in reply.items() if name != "trace"]
+    if reply.get("trace"):
+        entries = ",".join(f"[{_quote(line)},{_quote(values)}]" for line, values in reply["trace"])
+        fields.append(f'"trace":[{entries}]')
+    return ("{" + ",".join(fields) + "}").encode()

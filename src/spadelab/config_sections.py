@@ -9,6 +9,22 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 Kind = Literal["deduction", "abduction", "induction"]
 Prompts = Literal["compact", "full"]
+RewardRule = Literal[
+    "frontier",
+    "learnability",
+    "azr",
+    "azr_repo",
+    "azr_inverse",
+    "uncertainty",
+    "uncertainty_repo",
+    "variance",
+    "ssr",
+    "proximity",
+    "solvable",
+    "lemma",
+    "lift",
+]
+AdvantageRule = Literal["trrpp", "grpo", "dr_grpo", "rloo", "rae", "global"]
 NonNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -177,11 +193,11 @@ class SandboxSettings(Section):
 class CreditSettings(Section):
     """Rewards and advantages."""
 
-    proposer_reward: str = "frontier"
+    proposer_reward: RewardRule = "frontier"
     """Name of a rule in `credit/rewards.py`."""
-    advantage: str = "grpo"
+    advantage: AdvantageRule = "grpo"
     """The solver's rule, a name in `credit/advantages.py`."""
-    proposer_advantage: str = "trrpp"
+    proposer_advantage: AdvantageRule = "trrpp"
     """The proposer's rule, a name in `credit/advantages.py`."""
     invalid_reward: float = Field(default=-0.5, ge=-10, le=0)
     """Reward of a draft that a gate rejected."""

@@ -17,6 +17,7 @@ from spadelab.errors import UserError
 from spadelab.records import Admission, Check, Draft, Environment, Episode, Generation, Score
 
 WRITER = Path(__file__).with_name("store_writer.py")
+STEPS = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree", "shutil.copyfile")
 SURROGATE = "broken \ud800 text"
 
 
@@ -70,6 +71,34 @@ def damage(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
+
+
+def crash_at(step: int, work: Callable[[], object]) -> bool:
+    """Do `work` in a forked child that kills itself (-9) before its `step`-th change of the file system.
+
+    Returns whether there were that many, so a loop over steps crashes everywhere once.
+    """
+    child = os.fork()
+    if child == 0:
+        left = step
+
+        def count(event: str, _arguments: object) -> None:
+            nonlocal left
+            if event not in STEPS:
+                return  # among others the event of os.kill itself
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(count)
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFSIGNALED(status) or os.waitstatus_to_exitcode(status) == 0, "the work failed"
+    return os.WIFSIGNALED(status)
 
 
 def in_limited_child(work: Callable[[], None], file_bytes: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store_helpers import damage, in_limited_child, kill_after, names, start
+from store_helpers import crash_at, damage, in_limited_child, kill_after, names, start
 from store_writer import make_files
 
 from spadelab.errors import UserError
@@ -51,6 +51,36 @@ def test_checkpoints_survive_kill_9_at_any_moment(tmp_path: Path) -> None:
     assert leftovers > 0, "no kill fell inside a checkpoint"
     checkpoints.clean(tmp_path)
     assert not any(name.startswith("tmp-") for name in names(tmp_path))
+
+
+@pytest.mark.parametrize(("cycle", "keep"), [(2, 1), (3, 2)])
+def test_no_step_of_saving_is_without_a_good_checkpoint(tmp_path: Path, cycle: int, keep: int) -> None:
+    start_state = tmp_path / "start"
+    for earlier in (1, 2):
+        checkpoints.save(start_state, earlier, {"a": b"old", "b": b"old"}, keep, replicas=2)
+    step, new = 1, 0
+    while True:
+        directory = tmp_path / f"{step}"
+        shutil.copytree(start_state, directory)
+        files = {"a": b"new", "b": b"new"}
+        crashed = crash_at(step, lambda d=directory, f=files: checkpoints.save(d, cycle, f, keep, replicas=2))
+        found = checkpoints.latest(directory)
+        assert found, f"nothing left after a crash at step {step}"
+        assert found.warnings == ()
+        content = {(found.folder / name).read_bytes() for name in ("a", "b")}
+        assert content in ({b"old"}, {b"new"})
+        assert found.cycle == (cycle if content == {b"new"} else 2)
+        new += content == {b"new"}
+        if not crashed:
+            break
+        checkpoints.clean(directory)
+        checkpoints.save(directory, cycle, {"a": b"again"}, keep, replicas=2)
+        assert (directory / f"{cycle:06d}" / "a").read_bytes() == b"again"
+        step += 1
+    assert step > 20
+    assert 1 < new < step, "the steps before and after the change must both be hit"
+    kept = [f"{number:06d}" for number in range(cycle - keep + 1, cycle + 1)]
+    assert names(directory) == sorted([*kept, *(f"{name}-2" for name in kept)])
 
 
 @pytest.mark.parametrize(
@@ -153,7 +183,10 @@ def test_real_writes_beyond_a_limit_leave_everything_intact(tmp_path: Path) -> N
     assert checkpoints.find_damage(directory / "000001") == ""
 
     path = tmp_path / "file"
-    write_file(path, b"old")
+    write_file(path, b"older")
+    with path.open("rb") as reader:
+        write_file(path, b"old")
+        assert reader.read() == b"older", "a reader must see one content or the other, not a mixture"
     message = in_limited_child(lambda: write_file(path, bytes(200_000)), 100_000)
     assert "no space left" in message
     assert path.read_bytes() == b"old"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 from store_helpers import (
     SURROGATE,
     WRITER,
+    crash_at,
     damage,
     in_limited_child,
     kill_after,
@@ -117,6 +119,39 @@ def test_restore_after_damage_logs_and_drops_the_damaged(tmp_path: Path) -> None
         assert found.warnings[0] in (run.path / "log.txt").read_text()
         assert [cycle.cycle for cycle in run.iter_cycles()] == [1]
         assert names(run.path / "checkpoints") == ["000001"]
+
+
+def test_restore_can_crash_at_any_step(tmp_path: Path) -> None:
+    settings = make_settings(tmp_path, "run.keep_checkpoints=3")
+    with Run.create(settings) as run:
+        for cycle in (1, 2, 3, 4):
+            run.record_cycle(cycle, {"c": cycle}, *make_cycle(cycle))
+            run.save_checkpoint(cycle, {"state": b"%d" % cycle})
+            if cycle == 2:
+                expected, lines = run.digest(), (run.path / "metrics.jsonl").read_text()
+        for cycle in (3, 4):
+            damage(run.path / f"checkpoints/00000{cycle}/state")
+        (run.path / "checkpoints/tmp-000005-1").mkdir()
+    whole, step, crashed = tmp_path / "whole", 1, True
+    (tmp_path / "r").rename(whole)
+    while crashed:
+        path = tmp_path / f"{step}"
+        shutil.copytree(whole, path)
+
+        def restore(path: Path = path) -> None:
+            with Run.open(path) as run:
+                run.restore()
+
+        crashed = crash_at(step, restore)
+        with Run.open(path) as run:
+            found = run.restore()
+            assert found
+            assert found.cycle == 2
+            assert run.digest() == expected
+            assert (path / "metrics.jsonl").read_text() == lines
+            assert names(path / "checkpoints") == ["000002"]
+        step += 1
+    assert step > 15
 
 
 def test_without_a_checkpoint_restore_starts_at_the_beginning(tmp_path: Path) -> None:

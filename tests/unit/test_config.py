@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,9 @@ from hypothesis import strategies as st
 from spadelab.config import ALIASES, Settings, load_settings
 from spadelab.config_errors import known_keys, suggest_key
 from spadelab.config_files import check_model_folder
+from spadelab.config_sections import AdvantageRule, RewardRule
+from spadelab.credit.advantages import ADVANTAGES
+from spadelab.credit.rewards import PROPOSER_REWARDS
 from spadelab.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -273,6 +277,12 @@ def test_two_names_for_one_setting_must_agree(tmp_path: Path) -> None:
     assert "keep proposer.model only" in sentence
     both["proposer"]["model"] = "same"
     assert load_settings(write(tmp_path, "b.json", json.dumps(both)))[0].proposer.model == "same"
+
+
+def test_every_rule_and_no_other_can_be_chosen() -> None:
+    assert set(get_args(RewardRule)) == set(PROPOSER_REWARDS)
+    assert set(get_args(AdvantageRule)) == {*ADVANTAGES, "rae"}
+    assert "must be 'frontier', 'learnability'" in refuse(None, "credit.proposer_reward=frontir")
 
 
 def test_settings_do_not_change_after_loading() -> None:

@@ -20,6 +20,7 @@ from spadelab.store.files import is_full, sync_path
 
 MANIFEST = "manifest.json"
 FORMAT = 1
+SPARE = 99  # the number of a copy that stands in while another one is replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def discard_after(directory: Path, cycle: int) -> None:
     """Remove all checkpoints of cycles after `cycle`."""
     for number, folder in _list_folders(directory):
         if number > cycle:
-            _remove(folder)
+            shutil.rmtree(folder)
 
 
 def _fill(folder: Path, cycle: int, files: Mapping[str, bytes | Callable[[Path], None]]) -> None:
@@ -146,10 +147,18 @@ def _duplicate(source: Path, target: Path) -> None:
 
 def _install(temporary: Path, folder: Path) -> None:
     sync_path(temporary)
-    if folder.exists():  # a cycle done again, from an earlier checkpoint
-        _remove(folder)
-    temporary.rename(folder)
-    sync_path(folder.parent)
+    if folder.exists():
+        # Saved again: the old one stays valid, as a spare copy, until the new one has its name.
+        spare = folder.with_name(f"{folder.name.partition('-')[0]}-{SPARE}")
+        if spare.exists():
+            shutil.rmtree(spare)
+        folder.rename(spare)
+        temporary.rename(folder)
+        sync_path(folder.parent)
+        shutil.rmtree(spare)
+    else:
+        temporary.rename(folder)
+        sync_path(folder.parent)
 
 
 def _prune(directory: Path, cycle: int, keep: int) -> None:
@@ -164,15 +173,7 @@ def _prune(directory: Path, cycle: int, keep: int) -> None:
             good += 1
             continue
         for folder in folders:
-            _remove(folder)
-
-
-def _remove(folder: Path) -> None:
-    # Renamed first, since a half removed folder would look like a damaged checkpoint after a crash.
-    aside = folder.with_name(f"tmp-old-{folder.name}")
-    shutil.rmtree(aside, ignore_errors=True)
-    folder.rename(aside)
-    shutil.rmtree(aside)
+            shutil.rmtree(folder)
 
 
 def _list_folders(directory: Path) -> list[tuple[int, Path]]:

@@ -42,12 +42,16 @@ class Sandbox:
         self.seconds = 0.0
         self.workers = workers or os.cpu_count() or 1
         self._packages = tuple(allowed_packages)
-        names = "|".join(map(re.escape, self._packages)) or "(?!)"
-        self._imports = re.compile(rf"^[^#\n]*\b(?:import|from)\b[^#\n]*\b(?:{names})\b", re.MULTILINE)
+        self._names = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._packages)) or '(?!)'})\b")
         self._pool = Pool(backend, self.workers)
         self._contained: dict[str, bool] = {}
-        if canaries and self._pool.first.backend != "unsafe":
+        if canaries and self.isolated:
             self._prove()
+
+    @property
+    def isolated(self) -> bool:
+        """False only for the backend "unsafe"."""
+        return self._pool.first.backend != "unsafe"
 
     def run(self, job: Job) -> list[Outcome]:
         """Run one job in a fresh child; one outcome a call."""
@@ -115,13 +119,12 @@ class Sandbox:
         """What protects this run: JSON-able, stored with runs and printed by the doctor."""
         inside = self._pool.first.facts
         backend = self._pool.first.backend
-        confined = backend != "unsafe"
         return {
             "backend": backend,
             "layers": {
                 "namespaces": backend == "bwrap",
                 "landlock": inside.get("landlock", 0),
-                "seccomp": "strict" if confined else "",
+                "seccomp": "strict" if self.isolated else "",
                 "rlimits": True,
                 "root_dropped": inside.get("dropped", False),
             },
@@ -149,11 +152,15 @@ class Sandbox:
         self.close()
 
     def _begin(self, job: Job) -> tuple[Seat, Channel]:
-        packages = self._packages if self._imports.search(job.source) else ()
-        seat, channel = self._pool.take(Flavour(job.hash_seed, packages))
+        seat, channel = self._pool.take(Flavour(job.hash_seed, self._find_packages(job.source)))
         channel.open(job.source, job.limits, job.calls)
         self._pool.warm(seat)
         return seat, channel
+
+    def _find_packages(self, source: str) -> tuple[str, ...]:
+        # One line at a time and no regular expression that could backtrack: the source is hostile.
+        wanted = any("import" in line and self._names.search(line) for line in source.splitlines())
+        return self._packages if wanted else ()
 
     def _prove(self) -> None:
         from .canaries import self_test  # the canaries use the sandbox that they test

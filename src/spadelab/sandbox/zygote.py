@@ -193,9 +193,9 @@ class Zygote:
             self.lifeline.tie()
             if os.getppid() != self.pid:
                 os._exit(0)
-        os.dup2(channel, CHANNEL)
         for descriptor in (0, 1, 2):
             os.dup2(self.null, descriptor)
+        os.dup2(channel, CHANNEL)  # last: the null device may itself be number 3
         os.closerange(CHANNEL + 1, 65536)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         request = _read_frame()

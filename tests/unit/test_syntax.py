@@ -56,6 +56,9 @@ PAIRS = [
     # attributes and members of classes are names that can be reached as text
     ("class P:\n    x = 1\ndef f(a): return P.x", "class Q:\n    x = 1\ndef f(a): return Q.x", True),
     ("class P:\n    x = 1\ndef f(a): return P.x", "class P:\n    y = 1\ndef f(a): return P.y", False),
+    # what a class binds is not seen by its methods
+    ("x = 1\nclass P:\n    x = 2\n    def g(self): return x\ndef f(a): return P().g()",
+     "y = 1\nclass P:\n    x = 2\n    def g(self): return y\ndef f(a): return P().g()", True),
     # comprehensions, lambdas, closures, walrus, except, match, import as, global
     ("def f(a): return [i for i in a if (j := i)]", "def f(b): return [x for x in b if (y := x)]", True),
     ("def f(a): return [i for i in a for k in i]", "def f(a): return [k for i in a for k in i]", False),

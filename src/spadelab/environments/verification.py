@@ -32,7 +32,7 @@ def verify(attempts: Sequence[tuple[Environment, str]], sandbox: Sandbox, limits
     jobs = list(dict.fromkeys(plan for plan in plans if isinstance(plan, Job)))
     results = dict(zip(jobs, sandbox.map(jobs), strict=True))
     return [
-        plan if isinstance(plan, Score) else _judge_outcomes(environment, results[plan])
+        plan if isinstance(plan, Score) else judge_outcomes(environment, results[plan])
         for plan, (environment, _) in zip(plans, attempts, strict=True)
     ]
 
@@ -93,7 +93,8 @@ def _plan_induction(environment: Environment, answer: str, limits: Limits) -> Sc
     return Job(source, tuple(Call(entry.name, arguments) for arguments in hidden), limits)
 
 
-def _judge_outcomes(environment: Environment, outcomes: Sequence[Outcome]) -> Score:
+def judge_outcomes(environment: Environment, outcomes: Sequence[Outcome]) -> Score:
+    """The score of an executed answer: every outcome a value, and every value equal to the stored one."""
     for outcome in outcomes:
         if outcome.kind != "value":
             reason = f"{outcome.error}: {outcome.message}".strip(": ")[:200]

@@ -187,6 +187,7 @@ GATES: list[tuple[str, str, str]] = [
     ("induction", write("def f(a): return a", "1"), "too_few_inputs"),
     ("induction", write("def f(a): return a", "1", "1 ,", " 1"), "too_few_inputs"),
     ("induction", write("def f(a): return a", "1", "x"), "bad_arguments"),
+    ("induction", write("def f(a): return a", "\n".join(map(str, range(3000)))), "too_long"),
     ("induction", write("def f(a): return 7", "1", "2"), "constant_induction"),
     ("induction", write("def f(a): return 1 / a", "1", "0"), "exception"),
     ("induction", write("def f(a): return a or None", "1", "0"), "none"),
@@ -210,7 +211,6 @@ def test_every_gate_has_its_code_and_its_reason(sandbox: Sandbox) -> None:
     admissions = admit(drafts, sandbox, SETTINGS, known=(), cycle=3)
     found = [admission.rejection for admission in admissions]
     wanted = [code for *_, code in GATES]
-    # Copies within the batch are rejected too: "def f(a): return a" comes back with other layout only.
     assert found == wanted
     for admission in admissions:
         *before, last = admission.checks
@@ -222,6 +222,12 @@ def test_every_gate_has_its_code_and_its_reason(sandbox: Sandbox) -> None:
             assert (admission.environment.born, admission.environment.family) == (3, "programs")
     executed = next(check for check in admissions[-1].checks if check.gate == "executes")
     assert executed.seconds > 0
+
+
+def test_a_trace_that_was_cut_is_never_taken_for_a_whole_one(sandbox: Sandbox) -> None:
+    generous = GateSettings(limits=LIMITS, max_difficulty=5000)
+    assert judge(sandbox, "deduction", write(LOOP.format(3000), "1"), generous).rejection == "too_difficult"
+    assert judge(sandbox, "deduction", write(LOOP.format(400), "1"), generous).environment is not None
 
 
 def test_an_unknown_kind_is_the_callers_error(sandbox: Sandbox) -> None:

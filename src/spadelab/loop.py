@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +14,11 @@ from typing import Any
 from spadelab.config import Settings
 from spadelab.credit.advantages import Rae, make_estimator
 from spadelab.credit.assignment import credit_gold, credit_proposer, credit_solver
-from spadelab.credit.rewards import obeys, solve_counts
+from spadelab.credit.rewards import solve_counts
 from spadelab.curriculum.plan import Curriculum
 from spadelab.environments.programs import GateSettings, admit, gold, shape_key
 from spadelab.environments.seeds import identity_environments
+from spadelab.evaluation.metrics import describe_cycle
 from spadelab.learning.players import Players
 from spadelab.play.episodes import play
 from spadelab.records import Admission, Check, Environment, Episode
@@ -55,24 +56,28 @@ class Loop:
             "proposer": make_estimator(settings.credit.proposer_advantage),
         }
         self.next_cycle = 0
-        self.spent = 0.0  # seconds of computing, over all the processes that worked on this run
+        # Seconds of computing and of wall clock, over all the processes that worked on this run.
+        self.spent = self.elapsed = 0.0
 
     def run(self, more: Callable[[], bool]) -> Iterator[Cycle]:
         """Cycle after cycle while the budget lasts and `more()` says so."""
-        s = self.settings
-        while self.next_cycle < s.cycles and more():
-            if s.run.cpu_seconds is not None and self.spent >= s.run.cpu_seconds:
+        minutes, seconds = self.settings.run.minutes, self.settings.run.cpu_seconds
+        while self.next_cycle < self.settings.cycles and more():
+            if self.elapsed >= 60 * (minutes or float("inf")) or self.spent >= (seconds or float("inf")):
                 return
             yield self.step()
 
     def step(self) -> Cycle:
         """One cycle."""
-        number, timings, settings = self.next_cycle, Counter[str](), self.settings
-        started = computing(self.sandbox)
+        number, settings = self.next_cycle, self.settings
+        timings: dict[str, float] = defaultdict(float)
+        started, clock = computing(self.sandbox), time.monotonic()
         draws, solver = self.streams.python("curriculum"), self.players.solver
         with timed(timings, "model"):
             requests = self.curriculum.plan(number, draws)
-            drafts = propose(self.players.proposer, requests, settings, number, self.streams.torch("proposer"))
+            drafts = propose(
+                self.players.proposer, requests, settings, number, self.streams.torch("proposer")
+            )
         with timed(timings, "sandbox"):
             admissions = admit(drafts, self.sandbox, self.gates, self.curriculum.buffer.known, number)
         admissions = [self.withhold(admission) for admission in admissions]
@@ -101,8 +106,12 @@ class Loop:
         self.curriculum.update(number, admissions, environments, solved)
         self.next_cycle = number + 1
         self.spent += computing(self.sandbox) - started
-        timings["spent"] = self.spent
-        metrics = self.describe(admissions, environments, episodes, solved, rewards) | {"learner": learned}
+        self.elapsed += time.monotonic() - clock
+        timings |= {"spent": self.spent, "elapsed": self.elapsed}
+        targets = {kind: target.value for kind, target in self.curriculum.targets.items()}
+        metrics = {"target": targets, "learner": learned} | describe_cycle(
+            admissions, environments, episodes, solved, rewards, settings.credit.obey_tolerance
+        )
         return Cycle(number, metrics, admissions, environments, episodes, dict(timings))
 
     def withhold(self, admission: Admission) -> Admission:
@@ -119,40 +128,12 @@ class Loop:
         prompt = solver_prompt(environment, self.settings.solver.prompts)
         return solver.encode_prompt(prompt), solver.encode_completion(gold(environment))
 
-    def describe(
-        self,
-        admissions: Sequence[Admission],
-        environments: Sequence[Environment],
-        episodes: Sequence[Episode],
-        solved: dict[str, tuple[int, int]],
-        rewards: Sequence[float],
-    ) -> dict[str, Any]:
-        """The reproducible numbers of a cycle."""
-        admitted = [a for a in admissions if a.environment is not None]
-        tolerance = self.settings.credit.obey_tolerance
-        obeyed = [a for a in admitted if a.environment and obeys(a.draft.asked, a.environment.difficulty, tolerance)]
-        rates = {e.id: solved[e.id][0] / solved[e.id][1] for e in environments if solved.get(e.id, (0, 0))[1]}
-        return {
-            "drafts": len(admissions),
-            "valid": len(admitted) / max(1, len(admissions)),
-            "obeyed": len(obeyed) / max(1, len(admitted)),
-            "rejections": dict(Counter(a.rejection for a in admissions if a.environment is None)),
-            "solve_rate": by_kind(environments, rates),
-            "solve_histogram": histogram(list(rates.values())),
-            "difficulty": by_kind(environments, {e.id: float(e.difficulty) for e in environments}),
-            "target": {kind: target.value for kind, target in self.curriculum.targets.items()},
-            "proposer_reward": sum(rewards) / max(1, len(rewards)),
-            "faults": sum(episode.score.fault for episode in episodes),
-            "outcomes": dict(Counter(episode.score.outcome for episode in episodes)),
-            "truncated": sum(episode.generation.finish == "length" for episode in episodes),
-            "tokens": sum(len(episode.generation.ids) for episode in episodes),
-        }
-
     def files(self) -> dict[str, bytes | Callable[[Path], None]]:
         """Everything that has state, as checkpoint files."""
         state = {
             "next_cycle": self.next_cycle,
             "spent": self.spent,
+            "elapsed": self.elapsed,
             "streams": self.streams.state(),
             "curriculum": self.curriculum.state(),
             "baselines": {k: e.state() for k, e in self.estimators.items() if isinstance(e, Rae)},
@@ -162,7 +143,7 @@ class Loop:
     def restore(self, folder: Path) -> None:
         """Continue from a checkpoint folder."""
         state = json.loads((folder / "state.json").read_bytes())
-        self.next_cycle, self.spent = state["next_cycle"], state["spent"]
+        self.next_cycle, self.spent, self.elapsed = state["next_cycle"], state["spent"], state["elapsed"]
         self.streams.restore(state["streams"])
         self.curriculum.restore(state["curriculum"])
         for name, estimator in self.estimators.items():
@@ -171,29 +152,14 @@ class Loop:
         self.players.restore(folder)
 
 
-def by_kind(environments: Sequence[Environment], values: dict[str, float]) -> dict[str, float]:
-    """Mean of `values` (by environment id) over the environments of each kind."""
-    kinds = sorted({e.kind for e in environments if e.id in values})
-    groups = {k: [values[e.id] for e in environments if e.kind == k and e.id in values] for k in kinds}
-    return {kind: sum(group) / len(group) for kind, group in groups.items()}
-
-
-def histogram(rates: Sequence[float], bins: int = 10) -> list[int]:
-    """Counts of solve rates: exactly 0, `bins` equal parts of the open interval, exactly 1."""
-    counts = [0] * (bins + 2)
-    for rate in rates:
-        counts[0 if rate == 0 else bins + 1 if rate == 1 else 1 + int(rate * bins)] += 1
-    return counts
-
-
 def computing(sandbox: Sandbox) -> float:
     """CPU seconds of this process plus the time it waited for the jails, which compute meanwhile."""
     return time.process_time() + sandbox.seconds
 
 
 @contextmanager
-def timed(timings: Counter[str], name: str) -> Iterator[None]:
+def timed(timings: dict[str, float], name: str) -> Iterator[None]:
     """Add the seconds of the block to `timings[name]`."""
     start = time.perf_counter()
     yield
-    timings[name] += time.perf_counter() - start  # type: ignore[assignment]
+    timings[name] += time.perf_counter() - start

@@ -144,7 +144,9 @@ def train(
     optimizer = torch.optim.AdamW(
         model.model.parameters(), lr=recipe.learning_rate, betas=(0.9, 0.98), weight_decay=0.01
     )
-    batches = draw_batches(model, EXAMPLES[recipe.role], recipe.batch, Streams(recipe.seed).python("examples"))
+    batches = draw_batches(
+        model, EXAMPLES[recipe.role], recipe.batch, Streams(recipe.seed).python("examples")
+    )
     started, mean = time.process_time(), 0.0
     for step in range(recipe.steps):
         factor = 1.0 if constant_rate else learning_rate_factor(step, recipe.steps)
@@ -159,7 +161,13 @@ def train(
         optimizer.zero_grad()
         mean += (loss.item() - mean) / (step % 100 + 1)
         if step % 100 == 99 or step == recipe.steps - 1:
-            report({"step": step + 1, "loss": round(mean, 5), "cpu_seconds": round(time.process_time() - started)})
+            report(
+                {
+                    "step": step + 1,
+                    "loss": round(mean, 5),
+                    "cpu_seconds": round(time.process_time() - started),
+                }
+            )
             mean = 0.0
         model.model.eval()
         yield step + 1
@@ -168,4 +176,6 @@ def train(
 def save_with_log(model: LocalModel, folder: Path, log: list[dict[str, Any]]) -> None:
     """Write the model folder and, beside the weights, `warmstart.jsonl`."""
     model.save(folder)
-    (folder / "warmstart.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), encoding="utf-8")
+    (folder / "warmstart.jsonl").write_text(
+        "".join(json.dumps(entry) + "\n" for entry in log), encoding="utf-8"
+    )

@@ -19,7 +19,11 @@ ROWS_PER_BATCH = 256
 
 def resolve_model(name: str) -> Path:
     """The folder of a model: "tiny" and "tiny-proposer" are in the package, anything else is a path."""
-    return BUNDLED / {"tiny": "solver", "tiny-proposer": "proposer"}[name] if name.startswith("tiny") else Path(name)
+    return (
+        BUNDLED / {"tiny": "solver", "tiny-proposer": "proposer"}[name]
+        if name.startswith("tiny")
+        else Path(name)
+    )
 
 
 class LocalModel:
@@ -38,7 +42,9 @@ class LocalModel:
     @classmethod
     def load(cls, folder: Path, max_length: int, device: str = "cpu", dtype: str = "float32") -> LocalModel:
         """Load weights and tokenizer from a model folder in the ordinary format."""
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype), local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=getattr(torch, dtype), local_files_only=True
+        )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         return cls(model.to(device).eval(), tokenizer, max_length)
 

@@ -111,7 +111,7 @@ def random_statement(stream: random.Random) -> Statement:
     v = stream.choice("ab")
     kind = stream.random()
     if kind < 0.6:
-        plus, minus, times = constant_steps(v, stream.randint(1, 9))
+        plus, minus, _ = constant_steps(v, stream.randint(1, 9))
         if stream.random() < 0.25:
             return constant_steps(v, stream.choice((3, 7, 9)))[2]
         return stream.choice((plus, minus))

@@ -27,7 +27,9 @@ def build_tokenizer(prompt_pieces: list[str], max_length: int) -> PreTrainedToke
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in SPECIAL])
     pieces = list(dict.fromkeys(prompt_pieces + vocabulary()))
-    tokenizer.add_tokens([AddedToken(piece, special=False, normalized=False) for piece in pieces if len(piece) > 1])
+    tokenizer.add_tokens(
+        [AddedToken(piece, special=False, normalized=False) for piece in pieces if len(piece) > 1]
+    )
     wrapped = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token="<|pad|>",

@@ -1,0 +1,58 @@
+"""The reproducible numbers of a cycle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spadelab.credit.rewards import obeys
+from spadelab.records import Admission, Environment, Episode
+
+
+def describe_cycle(
+    admissions: Sequence[Admission],
+    environments: Sequence[Environment],
+    episodes: Sequence[Episode],
+    solved: Mapping[str, tuple[int, int]],
+    rewards: Sequence[float],
+    tolerance: float,
+) -> dict[str, Any]:
+    """Shares and means over a cycle's drafts, played environments and episodes.
+
+    `solved` has (wins, attempts) by environment id, `rewards` the proposer's, one a draft.
+    """
+    admitted = [a for a in admissions if a.environment is not None]
+    obeyed = [
+        a for a in admitted if a.environment and obeys(a.draft.asked, a.environment.difficulty, tolerance)
+    ]
+    rates = {e.id: solved[e.id][0] / solved[e.id][1] for e in environments if solved.get(e.id, (0, 0))[1]}
+    return {
+        "drafts": len(admissions),
+        "valid": len(admitted) / max(1, len(admissions)),
+        "obeyed": len(obeyed) / max(1, len(admitted)),
+        "rejections": dict(Counter(a.rejection for a in admissions if a.environment is None)),
+        "solve_rate": by_kind(environments, rates),
+        "solve_histogram": histogram(list(rates.values())),
+        "difficulty": by_kind(environments, {e.id: float(e.difficulty) for e in environments}),
+        "proposer_reward": sum(rewards) / max(1, len(rewards)),
+        "faults": sum(episode.score.fault for episode in episodes),
+        "outcomes": dict(Counter(episode.score.outcome for episode in episodes)),
+        "truncated": sum(episode.generation.finish == "length" for episode in episodes),
+        "tokens": sum(len(episode.generation.ids) for episode in episodes),
+    }
+
+
+def by_kind(environments: Sequence[Environment], values: Mapping[str, float]) -> dict[str, float]:
+    """Mean of `values` (by environment id) over the environments of each kind."""
+    kinds = sorted({e.kind for e in environments if e.id in values})
+    groups = {k: [values[e.id] for e in environments if e.kind == k and e.id in values] for k in kinds}
+    return {kind: sum(group) / len(group) for kind, group in groups.items()}
+
+
+def histogram(rates: Sequence[float], bins: int = 10) -> list[int]:
+    """Counts of solve rates: exactly 0, `bins` equal parts of the open interval, exactly 1."""
+    counts = [0] * (bins + 2)
+    for rate in rates:
+        counts[0 if rate == 0 else bins + 1 if rate == 1 else 1 + int(rate * bins)] += 1
+    return counts

@@ -1,0 +1,23 @@
+"""Shared fixtures: tiny models with fresh weights, and one real jail for the whole session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[object]:
+    from spadelab.sandbox import Sandbox
+
+    with Sandbox() as box:
+        yield box
+
+
+@pytest.fixture
+def fresh_model():
+    """A small model with random weights and the bundled tokenizer."""
+    from spadelab.learning.warmstart import Recipe, build_model
+
+    return build_model(Recipe(hidden=32, layers=2, heads=2))

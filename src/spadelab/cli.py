@@ -1,0 +1,283 @@
+"""The command `spadelab`: verbs, options and exit codes.
+
+Exit codes: 0 done, 1 the answer is no (program failed, draft rejected, not ready), 2 the user can mend
+it, 130 interrupted. Everything heavy is imported inside the verbs, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spadelab.command.boundary import hush_libraries, notify, verb
+
+app = typer.Typer(
+    help="Self-play post-training: one language model writes executable tasks and learns by solving them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Backend(StrEnum):
+    """The jails that can be asked for."""
+
+    auto = "auto"
+    bubblewrap = "bubblewrap"
+    landlock = "landlock"
+    unsafe = "unsafe"
+
+
+class Kind(StrEnum):
+    """The task types."""
+
+    deduction = "deduction"
+    abduction = "abduction"
+    induction = "induction"
+
+
+class Role(StrEnum):
+    """The roles a bundled model can be warm-started for."""
+
+    solver = "solver"
+    proposer = "proposer"
+    shared = "shared"
+
+
+Config = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Settings in JSON, TOML or YAML.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="One setting, such as run.seed=1; may be repeated."),
+]
+Jail = Annotated[
+    Backend | None,
+    typer.Option("--sandbox", help="The jail for generated programs; unsafe means none at all."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, the result only.")]
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        from importlib import metadata
+
+        print(f"spadelab {metadata.version('spadelab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Self-play post-training: one language model writes executable tasks and learns by solving them."""
+
+
+def override(overrides: list[str] | None, backend: Backend | None) -> list[str]:
+    """All overrides, `--sandbox` among them."""
+    return [*(overrides or []), *([f"sandbox.executor_type={backend.value}"] if backend else [])]
+
+
+@app.command()
+@verb
+def run(
+    config: Config = None,
+    overrides: Overrides = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and estimate the time; make no file.")
+    ] = False,
+    backend: Jail = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Train by self-play: measure, learn cycle by cycle, measure again, report.
+
+    The same run name with the same settings goes on where the newest checkpoint stands. Ctrl-C finishes
+    the cycle, saves and says how to go on.
+    """
+    from spadelab.config import load_settings
+
+    settings, notices = load_settings(config, override(overrides, backend))
+    notify(notices)
+    hush_libraries()
+    if dry_run:
+        from spadelab.command.dry_run import rehearse
+
+        return rehearse(settings, as_json)
+    from spadelab.command.training import train
+
+    return train(settings, as_json, quiet)
+
+
+@app.command()
+@verb
+def resume(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or its name under runs/.")],
+    overrides: Overrides = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Go on with a run; --set may change budgets, cycles and checkpoint habits only."""
+    from spadelab.command.preflight import find_run, load_run_settings
+
+    settings, notices = load_run_settings(find_run(name), override(overrides, None))
+    notify(notices)
+    hush_libraries()
+    from spadelab.command.training import train
+
+    return train(settings, as_json, quiet)
+
+
+@app.command("eval")
+@verb
+def evaluate(
+    model: Annotated[str, typer.Argument(help='"tiny" or a model folder, such as runs/NAME/models/solver.')],
+    config: Config = None,
+    overrides: Overrides = None,
+    backend: Jail = None,
+    as_json: Json = False,
+) -> int:
+    """Measure a model on the held-out tasks, by task type and difficulty."""
+    from spadelab.config import load_settings
+
+    settings, notices = load_settings(config, override(overrides, backend))
+    notify(notices)
+    hush_libraries()
+    from spadelab.command.measuring import measure
+
+    return measure(model, settings, as_json)
+
+
+@app.command()
+@verb
+def generate(
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Folder for tasks.jsonl and rejected.jsonl.")
+    ],
+    count: Annotated[int, typer.Option("--count", min=1, help="Tasks in the folder at the end.")] = 100,
+    config: Config = None,
+    overrides: Overrides = None,
+    backend: Jail = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Write tasks without training.
+
+    Difficulties are drawn between self_play.initial_difficulty and self_play.max_difficulty. The same
+    command goes on with a folder that holds tasks already.
+    """
+    from spadelab.config import load_settings
+
+    settings, notices = load_settings(config, override(overrides, backend))
+    notify(notices)
+    hush_libraries()
+    from spadelab.command.generation import generate as write_tasks
+
+    return write_tasks(settings, count, output, as_json, quiet)
+
+
+@app.command("exec")
+@verb
+def execute(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A Python program.")],
+    arguments: Annotated[
+        str, typer.Option("--args", help="A JSON list of arguments ('[3]'), or '3, [1, 2]' as in a call.")
+    ] = "[]",
+    function: Annotated[str, typer.Option("--call", metavar="NAME", help="The function to call.")] = "f",
+    timeout: Annotated[float, typer.Option(min=0.01, max=3600, help="Seconds of wall clock and CPU.")] = 5.0,
+    memory: Annotated[int, typer.Option(min=16, help="MiB.")] = 256,
+    trace: Annotated[bool, typer.Option("--trace", help="Show each executed statement on stderr.")] = False,
+    backend: Jail = None,
+    as_json: Json = False,
+) -> int:
+    """Run one program in the jail and print what the call returns."""
+    from spadelab.command.execution import Request
+    from spadelab.command.execution import execute as run_program
+
+    jail = (backend or Backend.auto).value
+    return run_program(path, Request(function, arguments, timeout, memory, jail, trace), as_json)
+
+
+@app.command()
+@verb
+def check(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A draft with ```python and ```input blocks, or a program.")
+    ],
+    kind: Annotated[Kind, typer.Option("--kind", help="The task type of the draft.")] = Kind.deduction,
+    arguments: Annotated[
+        list[str] | None, typer.Option("--args", help="Input of a .py file; repeat it for induction.")
+    ] = None,
+    backend: Jail = None,
+    as_json: Json = False,
+) -> int:
+    """Put one draft through all gates and show what each says."""
+    from spadelab.command.checking import check as check_draft
+
+    return check_draft(path, kind.value, arguments or [], (backend or Backend.auto).value, as_json)
+
+
+@app.command()
+@verb
+def doctor(backend: Jail = None, as_json: Json = False) -> int:
+    """Show whether everything that a run needs is here, the jail above all."""
+    hush_libraries()
+    from spadelab.command.doctor import examine
+
+    return examine((backend or Backend.auto).value, as_json)
+
+
+@app.command()
+@verb
+def report(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or its name under runs/.")],
+    as_json: Json = False,
+) -> int:
+    """Write a run's HTML report again."""
+    from spadelab.command.boundary import print_json
+    from spadelab.command.preflight import find_run
+
+    folder = find_run(name)
+    hush_libraries()
+    from spadelab.evaluation.report import write_report
+    from spadelab.store.run import Run
+
+    with Run.open(folder, writable=False) as run:
+        path = write_report(run)
+    if as_json:
+        print_json({"report": str(path)})
+    else:
+        print(path)
+    return 0
+
+
+@app.command()
+@verb
+def warmstart(
+    role: Annotated[Role, typer.Option("--role", help="What the model will do.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="An empty or new folder for the model.")],
+    steps: Annotated[int | None, typer.Option(min=1, help="Training steps; the recipe's by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    overrides: Overrides = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Make a bundled model from nothing: supervised training on synthetic programs, then its scores."""
+    from spadelab.config import load_settings
+
+    settings, notices = load_settings(None, override(overrides, None))
+    notify(notices)
+    hush_libraries()
+    from spadelab.command.warm_start import warm_start
+    from spadelab.learning.warmstart import Recipe
+
+    recipe = Recipe(role.value, steps or Recipe().steps, seed)
+    return warm_start(recipe, out, settings, as_json, quiet)

@@ -1,0 +1,73 @@
+"""The verb `check`: one draft through all gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from spadelab.command.arguments import read_arguments, read_text
+from spadelab.command.boundary import print_json
+from spadelab.environments.programs import GateSettings, admit
+from spadelab.errors import UserError
+from spadelab.records import Admission, Draft
+from spadelab.sandbox import Sandbox
+
+
+def check(path: Path, kind: str, arguments: Sequence[str], backend: str, as_json: bool) -> int:
+    """Show what each gate says of the draft; the exit code: 0 admitted, 1 rejected."""
+    draft = Draft(path.name, kind, read_draft(path, arguments), 0)
+    with Sandbox(backend, workers=1) as sandbox:
+        (admission,) = admit([draft], sandbox, GateSettings(), frozenset())
+    if admission.rejection in ("jail_died", "unavailable"):
+        raise UserError(f"the sandbox failed ({admission.rejection}); run spadelab doctor.")
+    if as_json:
+        print_json(describe(admission))
+    else:
+        show(admission)
+    return 0 if admission.environment else 1
+
+
+def read_draft(path: Path, arguments: Sequence[str]) -> str:
+    """The draft's text: the file itself, or a .py file put together with argument lists."""
+    text = read_text(path)
+    if path.suffix != ".py":
+        if arguments:
+            raise UserError(f"{path}: --args goes with a .py file; a draft has ```input blocks.")
+        return text
+    if not arguments:
+        raise UserError(f"{path}: a .py file needs its input; add --args '3, [1, 2]'.")
+    inputs = "\n".join(map(read_arguments, arguments))
+    return f"```python\n{text.strip()}\n```\n```input\n{inputs}\n```"
+
+
+def describe(admission: Admission) -> dict[str, object]:
+    """The verdict as JSON."""
+    environment = admission.environment
+    return {
+        "admitted": environment is not None,
+        "rejection": admission.rejection,
+        "checks": [asdict(check) for check in admission.checks],
+        "environment": asdict(environment) if environment else None,
+    }
+
+
+def show(admission: Admission) -> None:
+    """The gates as a table, then the task that came out or the reason why none did."""
+    console = Console(highlight=False)
+    table = Table("gate", "", Column("ms", justify="right"), "reason", box=None, header_style="dim")
+    for check in admission.checks:
+        verdict = Text("passed", "green") if check.passed else Text(check.code, "red")
+        table.add_row(check.gate, verdict, f"{1000 * check.seconds:.2f}", Text(check.reason))
+    console.print(table)
+    environment = admission.environment
+    if environment is None:
+        console.print(Text(f"rejected: {admission.rejection}"))
+        return
+    console.print(Text(f"admitted: {environment.kind}, difficulty {environment.difficulty}"))
+    for given, output in zip(environment.inputs, environment.outputs, strict=True):
+        console.print(Text(f"  {given} -> {output}"))

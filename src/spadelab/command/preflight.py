@@ -1,0 +1,80 @@
+"""What is checked before anything expensive starts: models, device, the run's folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from spadelab.config import Settings, load_settings
+from spadelab.config_files import check_model_folder
+from spadelab.errors import UserError
+from spadelab.store.registration import DATABASE, SETTINGS
+
+BUNDLED_NAMES = {"tiny": "solver", "tiny-proposer": "proposer"}
+
+
+def check_models(settings: Settings) -> dict[str, Path]:
+    """The model folder of each role; raises UserError, naming what is missing, unless all are complete."""
+    proposer = settings.solver_model if settings.shared_model else settings.proposer.model
+    folders = {"solver": check_model(settings.solver_model), "proposer": check_model(proposer)}
+    check_device(settings.model.device)
+    return folders
+
+
+def check_model(name: str) -> Path:
+    """The folder of one model ("tiny", "tiny-proposer" or a path), complete and readable, or UserError."""
+    from spadelab.models.local import BUNDLED
+
+    if name not in BUNDLED_NAMES:
+        check_model_folder(name)
+        return Path(name)
+    folder = BUNDLED / BUNDLED_NAMES[name]
+    try:
+        check_model_folder(folder)
+    except UserError:
+        role = BUNDLED_NAMES[name]
+        raise UserError(
+            f"{folder}: the bundled model {name} is missing from this installation; install spadelab again "
+            f"or make it with spadelab warmstart --role {role} --out {folder}."
+        ) from None
+    return folder
+
+
+def check_device(device: str) -> None:
+    """Raise UserError when torch cannot use the device here."""
+    import torch
+
+    kind, _, index = device.partition(":")
+    if kind == "cuda" and torch.cuda.device_count() <= int(index or 0):
+        raise UserError(
+            f"model.device is {device}, but torch sees {torch.cuda.device_count()} CUDA devices here; "
+            'write "cpu" or install a CUDA build of torch.'
+        )
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise UserError('model.device is mps, but torch cannot use it here; write "cpu".')
+
+
+def warn_unsafe(settings: Settings) -> None:
+    """Say aloud that there is no jail."""
+    if settings.sandbox.executor_type == "unsafe":
+        print(
+            "warning: sandbox unsafe: generated programs run without a jail, with all your rights",
+            file=sys.stderr,
+        )
+
+
+def find_run(name: str) -> Path:
+    """The folder of a run given as a path or as a name under runs/; UserError when there is none."""
+    for folder in (Path(name), Path("runs") / name):
+        if (folder / DATABASE).is_file():
+            return folder
+    raise UserError(
+        f"{name}: there is no run in this folder, nor in {Path('runs') / name} ({DATABASE} is missing)."
+    )
+
+
+def load_run_settings(folder: Path, overrides: list[str]) -> tuple[Settings, list[str]]:
+    """The settings that a run was started with, `overrides` applied, its folder where it lies now."""
+    settings, notices = load_settings(folder / SETTINGS, overrides)
+    here = settings.run.model_copy(update={"directory": str(folder.parent)})
+    return settings.model_copy(update={"run": here}), notices

@@ -193,6 +193,11 @@ def test_frontier_refuses_unpaired_returns() -> None:
         rewards.frontier([1, 0], [1, 0, 1])
 
 
+def test_two_pairs_are_enough_for_a_bound() -> None:
+    assert rewards.regret_bound([0.0, 0.0], [1.0, 1.0]) == 1.0
+    assert rewards.regret_bound([0.0], [1.0]) == 0.0
+
+
 def test_signal_is_unbiased() -> None:
     """Over all outcomes of three attempts its mean is 4 p (1 - p), but for the cap at 1."""
     n, p = 3, 0.1
@@ -230,6 +235,17 @@ def test_repetition_shares_sum_to_one_over_clusters() -> None:
     assert shaping.repetition_shares(["a b c d e"] * 3) == [1.0, 1.0, 1.0]
     assert shaping.r_zero(0.5, 1.0) == 0.0
     assert shaping.repetition_shares(["a b c d", "e f g h"]) == [0.5, 0.5]
+
+
+def test_shaping_between_the_published_points() -> None:
+    assert shaping.overlong(10, 100, 20) == 0.0
+    assert shaping.r_zero(0.75, 0.25) == pytest.approx(0.25)
+    assert shaping.r_zero(0.75, 0.25, weight=0.4) == pytest.approx(0.4)
+    assert shaping.bleu("a b c d e f".split(), "a b c d".split()) == pytest.approx(0.606531, abs=1e-6)
+    assert shaping.bleu("a b c d".split(), "a b c d".split()) == 1.0
+    assert shaping.majority(["", ""]) == ("", 0.0)
+    with pytest.raises(ValueError, match="hidden"):
+        shaping.induction_accuracy([])
 
 
 def test_learning_potential_resumes() -> None:

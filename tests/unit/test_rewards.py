@@ -241,8 +241,8 @@ def test_shaping_between_the_published_points() -> None:
     assert shaping.overlong(10, 100, 20) == 0.0
     assert shaping.r_zero(0.75, 0.25) == pytest.approx(0.25)
     assert shaping.r_zero(0.75, 0.25, weight=0.4) == pytest.approx(0.4)
-    assert shaping.bleu("a b c d e f".split(), "a b c d".split()) == pytest.approx(0.606531, abs=1e-6)
-    assert shaping.bleu("a b c d".split(), "a b c d".split()) == 1.0
+    assert shaping.bleu(list("abcdef"), list("abcd")) == pytest.approx(0.606531, abs=1e-6)
+    assert shaping.bleu(list("abcd"), list("abcd")) == 1.0
     assert shaping.majority(["", ""]) == ("", 0.0)
     with pytest.raises(ValueError, match="hidden"):
         shaping.induction_accuracy([])

@@ -26,19 +26,29 @@ class Rejection:
     reason: str
 
 
+@dataclass(slots=True)
+class Attempts:
+    """The episodes of one environment in one cycle; the first right and the first wrong answer, if any."""
+
+    wins: int = 0
+    episodes: int = 0
+    right: str | None = None
+    wrong: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A task of the run with a right and a wrong answer of the solver, None where there was none."""
+    """A task of the run with what became of it in the cycle that brought it."""
 
     environment: Environment
-    right: str | None
-    wrong: str | None
+    attempts: Attempts
 
 
 @dataclass(slots=True)
 class Findings:
     """`written[kind][cycle]` is the mean difficulty of the drafts admitted then; `heldout` and `judged`
-    are lists of evaluation.json; `early` and `late` are cycle numbers, `late` empty before there are two.
+    are lists of evaluation.json; `early` and `late` are cycle numbers, `late` empty before there are two;
+    solve rates are those of the environments played then.
     """
 
     cycles: list[StoredCycle] = field(default_factory=list)
@@ -49,6 +59,8 @@ class Findings:
     rejections: dict[str, Rejection] = field(default_factory=dict)
     heldout: list[dict[str, Any]] = field(default_factory=list)
     judged: list[dict[str, Any]] = field(default_factory=list)
+    early_rates: list[float] = field(default_factory=list)
+    late_rates: list[float] = field(default_factory=list)
     early_examples: list[Example] = field(default_factory=list)
     late_examples: list[Example] = field(default_factory=list)
 
@@ -80,9 +92,12 @@ def gather(run: Run) -> Findings:
     difficulties, played = {}, []
     for environment in run.iter_environments():
         difficulties[environment.id] = environment.difficulty
-        if environment.id in answers:
-            played.append(Example(environment, *answers[environment.id]))
+        attempts = answers.get(environment.id, {}).get(environment.born)
+        if attempts:
+            played.append(Example(environment, attempts))
     _read_admissions(run, difficulties, findings)
+    findings.early_rates = _list_rates(answers, findings.early)
+    findings.late_rates = _list_rates(answers, findings.late)
     findings.early_examples = _choose(played, findings.early)
     findings.late_examples = _choose(played, findings.late)
     evaluations = _read_evaluations(run)
@@ -133,26 +148,29 @@ def series_by_kind(cycles: Sequence[StoredCycle], name: str) -> dict[str, Series
     return dict(sorted(found.items()))
 
 
-def sum_histograms(cycles: Sequence[StoredCycle], stretch: Sequence[int]) -> list[int]:
-    """The solve-rate histograms of a stretch added up; empty when there are none."""
-    rows = [
-        c.metrics["solve_histogram"] for c in cycles if c.cycle in stretch and "solve_histogram" in c.metrics
-    ]
-    return [sum(column) for column in zip(*rows, strict=True)]
-
-
-def _collect_answers(run: Run, cycles: set[int]) -> dict[str, tuple[str | None, str | None]]:
-    """The first right and the first wrong answer to each environment played in these cycles."""
-    found: dict[str, tuple[str | None, str | None]] = {}
+def _collect_answers(run: Run, cycles: set[int]) -> dict[str, dict[int, Attempts]]:
+    """What became of each environment in each of these cycles in which it was played."""
+    found: dict[str, dict[int, Attempts]] = {}
     for episode in run.iter_episodes():
         if episode.cycle in cycles and not episode.fault:
-            right, wrong = found.get(episode.environment, (None, None))
+            attempts = found.setdefault(episode.environment, {}).setdefault(episode.cycle, Attempts())
+            attempts.episodes += 1
             if episode.reward >= 1:
-                right = episode.text if right is None else right
+                attempts.wins += 1
+                attempts.right = episode.text if attempts.right is None else attempts.right
             else:
-                wrong = episode.text if wrong is None else wrong
-            found[episode.environment] = right, wrong
+                attempts.wrong = episode.text if attempts.wrong is None else attempts.wrong
     return found
+
+
+def _list_rates(answers: Mapping[str, Mapping[int, Attempts]], stretch: Sequence[int]) -> list[float]:
+    cycles = set(stretch)
+    return [
+        attempts.wins / attempts.episodes
+        for by_cycle in answers.values()
+        for cycle, attempts in by_cycle.items()
+        if cycle in cycles
+    ]
 
 
 def _read_admissions(run: Run, difficulties: Mapping[str, int], findings: Findings) -> None:
@@ -178,7 +196,7 @@ def _choose(played: Sequence[Example], stretch: Sequence[int]) -> list[Example]:
     chosen = []
     for kind in sorted({example.environment.kind for example in born}):
         group = [example for example in born if example.environment.kind == kind]
-        frontier = [example for example in group if example.right is not None and example.wrong is not None]
+        frontier = [example for example in group if 0 < example.attempts.wins < example.attempts.episodes]
         ranked = sorted(frontier or group, key=lambda e: (e.environment.difficulty, e.environment.id))
         chosen.append(ranked[len(ranked) // 2])
     return chosen

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spadelab.evaluation.findings import Series
+from spadelab.evaluation.metrics import histogram
 from spadelab.evaluation.statistics import Interval
 
 if TYPE_CHECKING:
@@ -152,17 +153,21 @@ def plot_judged(stretches: Sequence[str], difficulty: Sequence[float], rates: Se
     return draw("judged", [harder, solved])
 
 
-def plot_histogram(early: Sequence[int], late: Sequence[int]) -> str:
-    """Solve rates of early and late tasks as shares: exactly 0, ten equal parts, exactly 1."""
-    labels = ["0", *(f".{i}–{f'.{i + 1}' if i < 9 else '1'}" for i in range(10)), "1"]
+def plot_histogram(early: Sequence[float], late: Sequence[float], episodes: int) -> str:
+    """Shares of early and late tasks by solve rate, each rate its own bar where `episodes` are few."""
+    bins = min(episodes - 1, 10)
+    if bins == episodes - 1:
+        labels = [f"{wins}/{episodes}" for wins in range(episodes + 1)]
+    else:
+        labels = ["0", *(f"{i / bins:.1f} to {(i + 1) / bins:.1f}" for i in range(bins)), "1"]
 
     def panel(axes: Axes) -> None:
         width = 0.4 if late else 0.6
-        for offset, counts, colour, label in ((-1, early, BEFORE, "early"), (1, late, AFTER, "late")):
-            shares = [count / max(1, sum(counts)) for count in counts]
-            places = [i + (offset * width / 2 if late else 0) for i in range(len(shares))]
-            if shares:
-                axes.bar(places, shares, width * 0.94, color=colour, label=label)
+        for offset, rates, colour, label in ((-1, early, BEFORE, "early"), (1, late, AFTER, "late")):
+            places = [i + (offset * width / 2 if late else 0) for i in range(len(labels))]
+            if rates:
+                counts = [count / len(rates) for count in histogram(rates, bins)]
+                axes.bar(places, counts, width * 0.94, color=colour, label=label)
         axes.set_xticks(range(len(labels)), labels)
         _finish(axes, "Share of tasks by solve rate", "solve rate", legend=True)
 

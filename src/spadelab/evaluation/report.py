@@ -55,7 +55,7 @@ def write_report(run: Run) -> Path:
         *_open(run, findings),
         show_heldout(findings),
         show_difficulty(findings),
-        show_cycles(findings),
+        show_cycles(findings, settings.solver.rollouts),
         show_rejections(findings),
         show_examples(findings, settings.solver.prompts),
         show_times(findings),
@@ -113,9 +113,9 @@ def _tiles(findings: Findings) -> list[Html]:
     if judged:
         rates = f"{judged[0]['start_solve_rate']:.3f} → {judged[-1]['start_solve_rate']:.3f}"
         note = f"last {write_interval(judged_interval(judged[-1]))}"
-        judging = tile(rates, "proposals solved by the start model", note)
+        judging = tile(rates, "start model on the proposals", note)
     else:
-        judging = tile("–", "proposals solved by the start model", nothing)
+        judging = tile("–", "start model on the proposals", nothing)
     cycles = findings.cycles
     admitted = findings.drafts - sum(found.count for found in findings.rejections.values())
     valid = tile(

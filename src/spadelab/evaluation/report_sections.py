@@ -9,7 +9,6 @@ from spadelab.evaluation.findings import (
     series,
     series_by_kind,
     share_times,
-    sum_histograms,
 )
 from spadelab.evaluation.report_template import (
     Html,
@@ -30,13 +29,12 @@ from spadelab.roles.solver import solver_prompt
 TIME_COLOURS = {"model": "#1f5fa8", "learner": "#2f8552", "sandbox": "#c2571a", "other": "#a3adba"}
 
 
-def show_cycles(findings: Findings) -> Html:
-    """Solve rates, valid drafts and rewards over cycles; the histogram early and late."""
+def show_cycles(findings: Findings, rollouts: int) -> Html:
+    """Solve rates, valid drafts and rewards over cycles; solve rates, of `rollouts`, early and late."""
     title = "The run, cycle by cycle"
     if not findings.cycles:
         return section(title, paragraph("No cycle has been recorded yet."))
     valid, obeyed, reward = (series(findings.cycles, name) for name in ("valid", "obeyed", "proposer_reward"))
-    early, late = (sum_histograms(findings.cycles, part) for part in (findings.early, findings.late))
     stretch = f"cycles {findings.early[0]}–{findings.early[-1]}"
     if findings.late:
         stretch += f" (early) and {findings.late[0]}–{findings.late[-1]} (late)"
@@ -48,7 +46,7 @@ def show_cycles(findings: Findings) -> Html:
             "tasks played at the difficulty of that moment: flat at a rising difficulty is progress.",
         ),
         figure(
-            plots.plot_histogram(early, late),
+            plots.plot_histogram(findings.early_rates, findings.late_rates, rollouts),
             f"Solve rates of the tasks played in {stretch}. Only tasks strictly between 0 and 1 tell the "
             "policy gradient something.",
         ),
@@ -97,24 +95,23 @@ def show_examples(findings: Findings, prompts: str) -> Html:
 def _show_example(example: Example, prompts: str) -> Html:
     environment = example.environment
     pairs = zip(environment.inputs, environment.outputs, strict=True)
-    calls = "\n".join(f"f({given}) == {output}" for given, output in pairs)
+    calls = "\n".join(f"{given} -> {output}" for given, output in pairs)
     left = [
         labelled("program", code(environment.source)),
         labelled("inputs and outputs, by execution", code(calls)),
+        labelled("question, as the solver sees it", code(solver_prompt(environment, prompts))),
     ]
-    if environment.message:
-        left.append(labelled("message", code(environment.message)))
     right = [
-        labelled("a right answer", code(example.right, "right"))
-        if example.right is not None
-        else paragraph("No right answer in these cycles.", "label"),
-        labelled("a wrong answer", code(example.wrong, "wrong"))
-        if example.wrong is not None
-        else paragraph("No wrong answer in these cycles.", "label"),
+        labelled("a right answer", code(example.attempts.right, "right"))
+        if example.attempts.right is not None
+        else paragraph("No episode was right.", "label"),
+        labelled("a wrong answer", code(example.attempts.wrong, "wrong"))
+        if example.attempts.wrong is not None
+        else paragraph("No episode was wrong.", "label"),
     ]
-    name = f"{environment.kind}, difficulty {environment.difficulty}, cycle {environment.born}"
-    question = labelled("question, as the solver sees it", code(solver_prompt(environment, prompts)))
-    columns = [element("div", *left), element("div", question, *right)]
+    wins = f"solved in {example.attempts.wins} of {example.attempts.episodes} episodes"
+    name = f"{environment.kind}, difficulty {environment.difficulty}, cycle {environment.born}, {wins}"
+    columns = [element("div", *left), element("div", *right)]
     title = element("b", text(name))
     return element("div", title, element("div", *columns, class_="columns"), class_="example")
 

@@ -37,7 +37,7 @@ section { background: #fff; border: 1px solid var(--line); border-radius: 10px;
   padding: 12px 18px; margin: 0 0 18px; }
 .danger { background: #b3261e; color: #fff; border-radius: 10px; padding: 16px 22px; margin: 0 0 18px;
   font-weight: 600; font-size: 16px; }
-figure { margin: 14px 0 4px; }
+figure { margin: 14px 0 16px; }
 figure svg { width: 100%; height: auto; display: block; }
 figcaption { color: var(--soft); font-size: 13px; margin-top: 4px; max-width: 92ch; }
 table { border-collapse: collapse; width: 100%; margin: 6px 0 14px; font-size: 14px; }

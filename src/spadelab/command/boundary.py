@@ -60,7 +60,7 @@ def hush_libraries() -> None:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from transformers.utils import logging as transformers_logging
 
-    transformers_logging.disable_progress_bar()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def print_json(value: Any) -> None:

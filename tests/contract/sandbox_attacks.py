@@ -131,7 +131,7 @@ NETWORK = (
     _denied(
         "send a descriptor", "global s\ns = socket.socket(1, 1, 0, fileno=3)\nsocket.send_fds(s, [b'x'], [3])"
     ),
-    Attack("name look-up", "return socket.gethostbyname('example.org')", "gaierror"),
+    Attack("name look-up", "return socket.gethostbyname(b'example.org')", "gaierror"),
     _blocked("io_uring_setup", 425, 8, 0),
     _blocked("epoll_create1", 291, 0),
 )
@@ -141,11 +141,11 @@ PROCESSES = (
     _denied("fork bomb", "for _ in range(3):\n    os.fork()"),
     _denied("exec", "os.execv('/bin/sh', ['sh'])"),
     _denied("spawn", "return os.posix_spawn('/bin/sh', ['sh'], {})"),
-    Attack("shell", "return os.system('true')", "value", "-1"),
+    Attack("shell", "return os.system('true') == 0", "value", "False"),
     Attack("subprocess by import", "import subprocess", "ImportError"),
     Attack("os by import", "import os", "ImportError"),
     Attack("os by dynamic import", "return __import__('os').getcwd()", "ImportError"),
-    Attack("thread", "mods['_thread'].start_new_thread(print, ())", "error"),
+    Attack("thread", "mods['_thread'].start_new_thread(print, ())", "RuntimeError"),
     _denied("kill everyone", "os.kill(-1, 0)"),
     _denied("kill the zygote", "os.kill(1, 0)"),
     _denied("kill itself", "os.kill(os.getpid(), 0)"),
@@ -153,7 +153,7 @@ PROCESSES = (
     _denied("nice", "return os.nice(-5)"),
     _denied("scheduler", "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"),
     _denied("set user", "os.setuid(0)"),
-    _denied("alarm", "signal.setitimer(signal.ITIMER_REAL, 1)\nsignal.alarm(1)"),
+    Attack("alarm", "signal.setitimer(signal.ITIMER_REAL, 1)", "itimer_error"),
     _blocked("clone3", 435, 0, 0, errno=38),
     _blocked("unshare", 272, 0x10000000),
     _blocked("setns", 308, 3, 0),
@@ -211,7 +211,10 @@ RESOURCES = (
     ),
     Attack("recursion", "return f()", "RecursionError"),
     Attack(
-        "stack overflow", "sys.setrecursionlimit(10 ** 9)\nreturn (lambda g: g(g))(lambda g: [g(g)])", "crash"
+        "stack overflow",
+        "class A:\n    def __repr__(self): return repr(self)\n"
+        "sys.setrecursionlimit(10 ** 9)\nreturn repr(A())",
+        "SIGSEGV",
     ),
     Attack("segmentation fault", "ctypes.string_at(0)", "SIGSEGV"),
     Attack("abort", "os.abort()", "crash"),

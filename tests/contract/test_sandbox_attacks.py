@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,27 +45,25 @@ def test_there_are_enough_attacks() -> None:
 
 def test_nothing_is_passed_on_to_the_next_program(sandbox: Sandbox) -> None:
     poison = REACH + (
-        "import json, atexit if False else json\n"
+        "import json, random\n"
         "def f():\n"
-        "    mods['builtins'].len = lambda x: 99\n"
-        "    json.dumps = json.loads = lambda *a: 'poisoned'\n"
-        "    sys.modules['json'] = None\n"
-        "    __builtins__['len'] = lambda x: 99\n"
-        "    return 1\n"
-    ).replace("import json, atexit if False else json", "import json")
-    assert sandbox.run(Job(poison, (Call("f", ""),)))[0].value == "1"
+        "    mods['builtins'].sorted = __builtins__['len'] = lambda *a: 99\n"
+        "    json.loads = json.dumps = random.Random = lambda *a: 'poisoned'\n"
+        "    sys.modules['json'] = sys.modules['math'] = None\n"
+        "    return [len('ab')]\n"
+    )
+    assert sandbox.run(Job(poison, (Call("f", ""),)))[0].value == "[99]"
     assert sandbox.run(HONEST)[0].value == "[5, 2]"
 
 
 def test_no_attack_leaves_a_process(sandbox: Sandbox) -> None:
     loops = Job("def f():\n    while True: pass\n", (Call("f", ""),), ATTACKS[-1].limits)
     quick = Job(loops.source, loops.calls, type(loops.limits)(wall_seconds=0.2))
-    before = len(psutil.Process().children(recursive=True))
     assert [outcome.kind for (outcome,) in sandbox.map([quick] * 4)] == ["wall_timeout"] * 4
-    sandbox.run(HONEST)
-    busy = [p for p in psutil.Process().children(recursive=True) if p.cpu_percent(0.05) > 50]
-    assert not busy
-    assert len(psutil.Process().children(recursive=True)) <= before + 1
+    deadline = time.monotonic() + 5
+    while len(descendants := psutil.Process().children(recursive=True)) > 4 and time.monotonic() < deadline:
+        sandbox.run(HONEST)  # the zygote collects the dead when it is next spoken to
+    assert len(descendants) <= 4, descendants  # bwrap, the zygote and two warm children
 
 
 def test_canaries(sandbox: Sandbox) -> None:
@@ -90,9 +89,12 @@ def test_seccomp_alone_is_not_the_only_wall(sandbox: Sandbox) -> None:
     assert facts["layers"]["landlock"] > 0 or facts["backend"] == "bwrap"
     processes = psutil.Process().children(recursive=True)
     for process in processes:
-        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        try:
+            lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a child that has just ended
         status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-        if "bwrap" in process.name():
+        if status["Name"] == "bwrap" or status["State"].startswith("Z"):
             continue
         assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
         assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0

@@ -37,7 +37,7 @@ _ATTACKS: Mapping[str, tuple[str, str]] = {
     "import a system module": ("__import__('subprocess')", "ImportError"),
     "exit as if all were well": ("os._exit(0)", "exit code 0"),
     "take memory": ("len(bytearray(1 << 30))", "memory"),
-    "run for ever": ("[None for _ in iter(int, 1)]", "wall_timeout"),
+    "run for ever": ("sum(0 for _ in iter(int, 1))", "wall_timeout"),
     "print without end": ("[print('x' * 999) for _ in range(9999)]", "output_limit"),
     "forge an answer": ("os.write(3, b'\\xff' * 8)", "protocol_error"),
     "smuggle an object": ("type('X', (), {'__eq__': lambda a, b: True})()", "NotALiteral"),

@@ -112,8 +112,6 @@ class Channel:
             assert self._codec is not None
             for reply in self._codec.split(self._received):
                 self._accept(reply, self._codec)
-                if self.done:
-                    break
             if self.done and self._received and not self._ended:
                 raise WireError("more answers than questions")
         except WireError as error:

@@ -16,7 +16,7 @@ from .jobs import SandboxUnavailable
 
 _REPORT = struct.Struct("<QiBd")
 _ANSWER_SECONDS = 10.0
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 
 
 class JailDied(RuntimeError):

@@ -43,24 +43,19 @@ class Filter:
 
 
 class Lifeline:
-    """SIGKILL for this process when its parent ends, prepared; see `die_with_parent`."""
+    """SIGKILL for this process when its parent ends, prepared."""
 
     def __init__(self) -> None:
         self._prctl = _libc().prctl
 
     def tie(self) -> None:
-        """Make the call; it is cleared by fork, so each child makes it."""
+        """Make the call. Cleared by fork and by a change of user, so each child makes it, and last."""
         self._prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
 
 
 def forbid_new_privileges() -> None:
     """No set-user-id program can give anything back; the kernel wants this before seccomp."""
     _control(_PR_SET_NO_NEW_PRIVS, 1)
-
-
-def die_with_parent() -> None:
-    """SIGKILL when the parent ends. Cleared by a change of user, so set it after that."""
-    _control(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
 def forbid_inspection() -> None:

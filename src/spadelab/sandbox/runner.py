@@ -14,6 +14,7 @@ from .literals import LiteralError, LiteralTooLong, parse_arguments, render
 from .tracer import Tracer
 
 MAX_MESSAGE = 500
+_IMPLICIT = ("_strptime", "time")
 Reply = dict[str, Any]
 
 
@@ -150,8 +151,9 @@ def make_import(allowed: frozenset[str]) -> Callable[..., object]:
         fromlist: Sequence[str] = (),
         level: int = 0,
     ) -> object:
-        root = name.partition(".")[0]
-        if level or root not in allowed:
+        # C code that runs in the program's frame, as strftime does, comes here with a list.
+        implicit = type(fromlist) is list and name in _IMPLICIT
+        if level or (name.partition(".")[0] not in allowed and not implicit):
             raise ImportError(
                 f"a program may not import {name!r}; packages beyond the standard list are named in the"
                 " setting sandbox.allowed_packages"

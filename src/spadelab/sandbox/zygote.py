@@ -54,16 +54,16 @@ def main(config: dict[str, Any]) -> None:
     for name in config["packages"]:
         import_whole(name)
     facts: dict[str, Any] = {"python": sys.version.split()[0]}
-    child_filter = lifeline = None
+    child_filter = None
     if config["confine"]:
         facts["dropped"] = kernel.drop_root(NOBODY)
         kernel.forbid_new_privileges()
-        kernel.die_with_parent()
         kernel.forbid_inspection()
         facts["landlock"] = kernel.restrict_files()
         kernel.Filter(bytes.fromhex(config["zygote_filter"])).install()
         child_filter = kernel.Filter(bytes.fromhex(config["child_filter"]))
-        lifeline = kernel.Lifeline()
+    lifeline = kernel.Lifeline()
+    lifeline.tie()  # a change of user would have undone it
     facts["uid"] = os.getuid()
     allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
     stage = Stage(allowed | {"__future__"})
@@ -76,7 +76,7 @@ def main(config: dict[str, Any]) -> None:
     gc.freeze()
     control.send(json.dumps(facts).encode())
     os.dup2(null, 2)
-    Zygote(control, null, stage, size, child_filter, lifeline).serve()
+    Zygote(control, null, stage, size, lifeline, child_filter).serve()
 
 
 class PackageFinder:
@@ -126,8 +126,8 @@ class Zygote:
         null: int,
         stage: Stage,
         size: int,
+        lifeline: kernel.Lifeline,
         child_filter: kernel.Filter | None,
-        lifeline: kernel.Lifeline | None,
     ) -> None:
         self.control = control
         self.null = null
@@ -189,10 +189,9 @@ class Zygote:
         return status, True, usage.ru_utime + usage.ru_stime
 
     def _become_child(self, channel: int) -> None:
-        if self.lifeline:
-            self.lifeline.tie()
-            if os.getppid() != self.pid:
-                os._exit(0)
+        self.lifeline.tie()
+        if os.getppid() != self.pid:
+            os._exit(0)
         for descriptor in (0, 1, 2):
             os.dup2(self.null, descriptor)
         os.dup2(channel, CHANNEL)  # last: the null device may itself be number 3

@@ -248,7 +248,7 @@ def f():
 def test_a_dead_jail_is_replaced_and_its_job_retried() -> None:
     with Sandbox(workers=1, canaries=False) as opened:
         (jail,) = opened._pool.jails()
-        killer = threading.Timer(0.3, os.kill, (jail.pid, 9))
+        killer = threading.Timer(0.3, os.kill, (jail.zygote, 9))
         killer.start()
         (outcome,) = run(opened, WAITING)
         killer.join()

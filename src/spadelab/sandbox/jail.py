@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import socket
 import struct
 import subprocess
@@ -14,6 +16,7 @@ from typing import Any
 from .backends import Launch
 from .jobs import SandboxUnavailable
 
+_CREDENTIALS = struct.Struct("3i")
 _REPORT = struct.Struct("<QiBd")
 _ANSWER_SECONDS = 10.0
 _START_SECONDS = 120.0
@@ -33,12 +36,16 @@ class Ending:
 
 
 class Jail:
-    """A zygote under one backend. Raises SandboxUnavailable when it does not come up."""
+    """A zygote under one backend. Raises SandboxUnavailable when it does not come up.
+
+    `zygote` is its process number and `facts["uid"]` its user, both as the host's kernel sees them.
+    """
 
     def __init__(self, launch: Launch) -> None:
         self.backend = launch.backend
         self.forks = 0
         self.dead = False
+        self.zygote = 0
         self._next = 1
         self._lock = threading.Lock()
         self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -67,8 +74,10 @@ class Jail:
         errors = self._process.stderr
         assert errors is not None
         self._control.settimeout(_START_SECONDS)
+        # The kernel adds who wrote the message, in the host's own numbers.
+        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
-            message = self._control.recv(65536)
+            message, ancillary, _, _ = self._control.recvmsg(65536, socket.CMSG_SPACE(_CREDENTIALS.size))
         except TimeoutError:
             raise SandboxUnavailable(f"{self.backend}: no answer in {_START_SECONDS:.0f} s") from None
         with errors:
@@ -77,13 +86,12 @@ class Jail:
                     "no reason given"
                 ]
                 raise SandboxUnavailable(f"{self.backend}: {lines[-1]}")
+        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         self._control.settimeout(_ANSWER_SECONDS)
-        return json.loads(message)  # type: ignore[no-any-return]
-
-    @property
-    def pid(self) -> int:
-        """The process that the host started."""
-        return self._process.pid
+        self.zygote, user, _ = _CREDENTIALS.unpack(ancillary[0][2])
+        if user == 0 and self.backend != "unsafe":
+            raise SandboxUnavailable(f"{self.backend}: the jail still runs as root")
+        return {**json.loads(message), "uid": user}
 
     def spawn(self) -> tuple[int, socket.socket]:
         """Fork a child; returns its number and the host's end of its channel. Raises JailDied."""
@@ -135,6 +143,8 @@ class Jail:
         try:
             self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.zygote or self._process.pid, signal.SIGKILL)
             self._process.kill()
             self._process.wait()
         if self._process.stderr:

@@ -24,7 +24,7 @@ from spadelab.records import Admission, Draft, Environment
 from spadelab.sandbox import Limits, Sandbox
 from spadelab.sandbox.literals import render
 
-LIMITS = Limits(wall_seconds=2.0, cpu_seconds=2.0)
+LIMITS = Limits(wall_seconds=10.0, cpu_seconds=1.0)  # CPU time ends loops, whatever else the machine does
 SETTINGS = GateSettings(limits=LIMITS)
 
 TINY = """def f(a, b):

@@ -17,10 +17,30 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """Child nodes without contexts; `ast.iter_child_nodes` takes three times as long."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif name != "ctx" and isinstance(value, ast.AST):
+            found.append(value)
+    return found
+
+
+def walk(tree: ast.AST) -> list[ast.AST]:
+    """The node and all nodes below it, breadth first."""
+    nodes = [tree]
+    for node in nodes:  # the list grows while it is read
+        nodes += children(node)
+    return nodes
+
+
 def bound_names(tree: ast.AST) -> set[str]:
     """Every name that the program binds anywhere: variables, parameters, functions, imports."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         names.update(_bindings(node))
         if isinstance(node, ast.arg):
             names.add(node.arg)
@@ -32,7 +52,7 @@ def bound_names(tree: ast.AST) -> set[str]:
 def rename(tree: ast.Module) -> None:
     """Replace, in place, bound names by numbers in order of appearance (numbers cannot collide)."""
     kept: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.keyword) and node.arg:
             kept.add(node.arg)
         elif isinstance(node, ast.alias) and not node.asname:
@@ -68,11 +88,11 @@ def _walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while todo:
         node = todo.pop()
         if isinstance(node, _COMPREHENSIONS):
-            todo.extend(inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
+            todo.extend(inner.target for inner in walk(node) if isinstance(inner, ast.NamedExpr))
             continue
         yield node
         if not isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Lambda)):
-            todo.extend(ast.iter_child_nodes(node))
+            todo.extend(children(node))
 
 
 def _make_scope(nodes: Iterable[ast.AST], extra: Iterable[str] = (), is_class: bool = False) -> _Scope:
@@ -100,7 +120,7 @@ class _Renamer(ast.NodeVisitor):
         self._count = 0
 
     def rename_module(self, tree: ast.Module) -> None:
-        declared = (name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names)
+        declared = (name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names)
         self._scopes.append(_make_scope(tree.body, declared))
         self._visit_all(tree.body)
 
@@ -200,5 +220,5 @@ class _Renamer(ast.NodeVisitor):
 
 def _target_names(target: ast.expr) -> set[str]:
     return {
-        node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        node.id for node in walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }

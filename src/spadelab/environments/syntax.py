@@ -12,7 +12,7 @@ import json
 import warnings
 from collections.abc import Container, Sequence
 
-from spadelab.environments.scopes import bound_names, rename
+from spadelab.environments.scopes import bound_names, children, rename, walk
 
 # fmt: off
 _FORBIDDEN_NAMES = frozenset({
@@ -48,8 +48,10 @@ def parse_program(source: str) -> ast.Module:
         raise ProgramError(f"cannot be parsed: {type(error).__name__}") from None
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    if level:
+        level = [child for node in level for child in children(node)]
+        if not level:
+            break
+    else:
         raise ProgramError(f"nested deeper than {MAX_DEPTH} levels")
     return tree
 
@@ -68,7 +70,7 @@ def find_forbidden(tree: ast.Module, allowed: Container[str]) -> str:
     own: a local called `input` is fine.
     """
     bound = bound_names(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         reason = _judge_import(node, allowed) or _judge_name(node, bound) or _judge_attribute(node)
         if reason:
             return f"line {getattr(node, 'lineno', 0)}: {reason}"
@@ -78,7 +80,7 @@ def find_forbidden(tree: ast.Module, allowed: Container[str]) -> str:
 def find_imports(tree: ast.Module) -> set[str]:
     """Top-level names of the modules that a program imports."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -133,7 +135,7 @@ def _judge_attribute(node: ast.AST) -> str:
 
 def _normalise(tree: ast.Module) -> ast.Module:
     rename(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             _drop_docstring(node)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -153,13 +155,12 @@ def _drop_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.Asyn
 def _write(node: object) -> str:
     """A textual tree that does not change between Python versions: empty fields are left out."""
     if isinstance(node, ast.AST):
-        fields = (
-            (name, value)
-            for name, value in ast.iter_fields(node)
-            if value is not None and value != [] and name not in ("ctx", "kind", "type_comment")
-        )
-        inner = ",".join(f"{name}={_write(value)}" for name, value in fields)
-        return f"{type(node).__name__}({inner})"
+        fields = []
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if value is not None and value != [] and name not in ("ctx", "kind", "type_comment"):
+                fields.append(f"{name}={_write(value)}")
+        return f"{type(node).__name__}({','.join(fields)})"
     if isinstance(node, list):
         return "[" + ",".join(map(_write, node)) + "]"
     return repr(node)

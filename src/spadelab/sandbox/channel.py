@@ -20,21 +20,21 @@ _CHUNK = 1 << 18
 
 
 class Channel:
-    """One child of `jail`, forked ahead of its program. Raises JailDied.
+    """One child of `jail`, forked under `limits` ahead of its program. Raises JailDied.
 
     A request is begun, pumped until `done`, and then its `outcomes` are there, one a call. After a
     failure that ended the child, every later call gets the same outcome.
     """
 
-    def __init__(self, jail: Jail) -> None:
+    def __init__(self, jail: Jail, limits: Limits) -> None:
         self.jail = jail
-        self.number, self._socket = jail.spawn()
-        self.limits = Limits()
+        self.limits = limits
+        self.number, self._socket = jail.spawn(limits)
         self.outcomes: list[Outcome] = []
         self.done = True
         self.deadline = 0.0
         self.lost = False
-        self._codec: Codec | None = None
+        self._codec = Codec(limits)
         self._expected: deque[str] = deque()
         self._received = bytearray()
         self._unsent = memoryview(b"")
@@ -60,10 +60,8 @@ class Channel:
         except OSError:
             return False
 
-    def open(self, source: str, limits: Limits, calls: Sequence[Call] = ()) -> None:
-        """Begin the first request: load the program under `limits`, then make the calls."""
-        self.limits = limits
-        self._codec = Codec(limits)
+    def open(self, source: str, calls: Sequence[Call] = ()) -> None:
+        """Begin the first request: load the program, then make the calls."""
         self._begin(calls, source)
 
     def begin(self, calls: Sequence[Call]) -> None:
@@ -71,7 +69,6 @@ class Channel:
         self._begin(calls, None)
 
     def _begin(self, calls: Sequence[Call], source: str | None) -> None:
-        assert self._codec is not None and self.done
         self.outcomes = []
         self._mark = time.monotonic()
         self.deadline = self._mark + self.limits.wall_seconds
@@ -109,9 +106,8 @@ class Channel:
             return
         self._received += data
         try:
-            assert self._codec is not None
             for reply in self._codec.split(self._received):
-                self._accept(reply, self._codec)
+                self._accept(reply)
             if self.done and self._received and not self._ended:
                 raise WireError("more answers than questions")
         except WireError as error:
@@ -141,11 +137,11 @@ class Channel:
         except OSError:
             self._unsent = memoryview(b"")  # the child is gone; reading tells how
 
-    def _accept(self, reply: Reply, codec: Codec) -> None:
+    def _accept(self, reply: Reply) -> None:
         if not self._expected or reply.id != self._expected[0]:
             raise WireError("an answer to no question")
         now = time.monotonic()
-        outcome = codec.to_outcome(reply, now - self._mark, loading=not reply.id)
+        outcome = self._codec.to_outcome(reply, now - self._mark, loading=not reply.id)
         self._expected.popleft()
         self._mark = now
         self.deadline = now + self.limits.wall_seconds

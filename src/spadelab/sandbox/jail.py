@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .backends import Launch
-from .jobs import SandboxUnavailable
+from .jobs import Limits, SandboxUnavailable
 
 _CREDENTIALS = struct.Struct("3i")
+_MESSAGE = struct.Struct("<cQdI")
 _REPORT = struct.Struct("<QiBd")
 _ANSWER_SECONDS = 10.0
 _START_SECONDS = 120.0
@@ -93,15 +94,16 @@ class Jail:
             raise SandboxUnavailable(f"{self.backend}: the jail still runs as root")
         return {**json.loads(message), "uid": user}
 
-    def spawn(self) -> tuple[int, socket.socket]:
-        """Fork a child; returns its number and the host's end of its channel. Raises JailDied."""
+    def spawn(self, limits: Limits) -> tuple[int, socket.socket]:
+        """Fork a child under `limits`; its number and the host's end of its channel. Raises JailDied."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         with self._lock, theirs:
             number = self._next
             self._next += 1
             try:
-                socket.send_fds(self._control, [_message(b"S", number)], [theirs.fileno()])
+                message = _MESSAGE.pack(b"S", number, limits.cpu_seconds, limits.memory_mb)
+                socket.send_fds(self._control, [message], [theirs.fileno()])
             except OSError as error:
                 ours.close()
                 self.dead = True
@@ -112,13 +114,13 @@ class Jail:
     def kill(self, number: int) -> None:
         """Kill a child without waiting for it."""
         with self._lock, contextlib.suppress(OSError):
-            self._control.send(_message(b"K", number))
+            self._control.send(_MESSAGE.pack(b"K", number, 0.0, 0))
 
     def end(self, number: int) -> Ending:
         """Kill a child if it still runs, and learn how it ended. Raises JailDied."""
         with self._lock:
             try:
-                self._control.send(_message(b"W", number))
+                self._control.send(_MESSAGE.pack(b"W", number, 0.0, 0))
                 while True:  # an interrupted earlier question may have left its answer behind
                     message = self._control.recv(_REPORT.size)
                     if len(message) != _REPORT.size:
@@ -149,7 +151,3 @@ class Jail:
             self._process.wait()
         if self._process.stderr:
             self._process.stderr.close()
-
-
-def _message(operation: bytes, number: int) -> bytes:
-    return operation + number.to_bytes(8, "little")

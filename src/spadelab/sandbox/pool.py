@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from .backends import Flavour, Launch, list_launches
 from .channel import Channel
 from .jail import Jail, JailDied
-from .jobs import SandboxUnavailable
+from .jobs import Limits, SandboxUnavailable
 
 RECYCLE_AFTER = 5000
 WARM = 2
@@ -41,7 +41,7 @@ class Pool:
         self._launcher = ThreadPoolExecutor(workers, "jail")
         self.first = self._start(Flavour(0))[0].jail
 
-    def take(self, flavour: Flavour) -> tuple[Seat, Channel]:
+    def take(self, flavour: Flavour, limits: Limits) -> tuple[Seat, Channel]:
         """A child ready for a program, from the least busy jail; give it back with `release`."""
         with self._lock:
             for _ in range(3):
@@ -50,16 +50,19 @@ class Pool:
                 if not seat.jail.is_alive() or (seat.jail.forks > RECYCLE_AFTER and not seat.busy):
                     seat = self._replace(flavour, seat)
                 with contextlib.suppress(JailDied):
-                    channel = _pop_fresh(seat) or Channel(seat.jail)
+                    channel = _pop_fresh(seat, limits) or Channel(seat.jail, limits)
                     seat.busy += 1
                     return seat, channel
         raise SandboxUnavailable("jails die as soon as they are started; is the machine out of memory?")
 
-    def warm(self, seat: Seat) -> None:
-        """Fork children ahead; called after a request was sent, so that it does not wait for it."""
+    def warm(self, seat: Seat, limits: Limits) -> None:
+        """Fork children ahead, under the limits that were wanted last.
+
+        Called after a request was sent, so that the request does not wait for it.
+        """
         with self._lock, contextlib.suppress(JailDied):
             while seat.jail.is_alive() and len(seat.idle) < WARM:
-                seat.idle.append(Channel(seat.jail))
+                seat.idle.append(Channel(seat.jail, limits))
 
     def release(self, seat: Seat, channel: Channel) -> None:
         """The child has done its work: kill it."""
@@ -132,10 +135,10 @@ def _advise(reasons: Sequence[str]) -> str:
     )
 
 
-def _pop_fresh(seat: Seat) -> Channel | None:
+def _pop_fresh(seat: Seat, limits: Limits) -> Channel | None:
     while seat.idle:
         channel = seat.idle.pop(0)
-        if channel.is_fresh():
+        if channel.limits == limits and channel.is_fresh():
             return channel
         channel.close()
     return None

@@ -152,9 +152,10 @@ class Sandbox:
         self.close()
 
     def _begin(self, job: Job) -> tuple[Seat, Channel]:
-        seat, channel = self._pool.take(Flavour(job.hash_seed, self._find_packages(job.source)))
-        channel.open(job.source, job.limits, job.calls)
-        self._pool.warm(seat)
+        flavour = Flavour(job.hash_seed, self._find_packages(job.source))
+        seat, channel = self._pool.take(flavour, job.limits)
+        channel.open(job.source, job.calls)
+        self._pool.warm(seat, job.limits)
         return seat, channel
 
     def _find_packages(self, source: str) -> tuple[str, ...]:

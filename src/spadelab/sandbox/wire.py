@@ -38,7 +38,7 @@ class Codec:
         self._decoder = msgspec.json.Decoder(Reply)
 
     def encode(self, calls: Sequence[tuple[str, Call]], source: str | None = None) -> bytes:
-        """The request frame; the first one carries the program and the limits.
+        """The request frame; the first one carries the program.
 
         Raises UnicodeEncodeError for text that no encoding can carry (lone surrogates).
         """
@@ -49,7 +49,7 @@ class Codec:
             ]
         }
         if source is not None:
-            request |= {"source": source, "limits": self.limits}
+            request |= {"source": source, "output_bytes": self.limits.output_bytes}
         payload = self._encoder.encode(request)
         return len(payload).to_bytes(4, "little") + payload
 

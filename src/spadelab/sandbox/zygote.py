@@ -1,8 +1,9 @@
 """The trusted process inside the jail: imports, locks itself in, then forks one child per program.
 
 Single-threaded, standard library only. It reads its control socket (descriptor 0) and never a byte
-from a child. Control messages: one operation letter and a 64-bit number; "S" comes with a descriptor,
-the child's end of a channel to the host. "K" kills a child, "W" kills it and reports how it ended.
+from a child. Control messages: an operation letter, the child's number, and for "S" (start) the limits
+and a descriptor, the child's end of a channel to the host. "K" kills a child, "W" kills it and reports
+how it ended.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _NOT_NEEDED = """
 """
 _decode = json.JSONDecoder().raw_decode
 _quote = json.encoder.encode_basestring_ascii
+_MESSAGE = struct.Struct("<cQdI")
 _REPORT = struct.Struct("<QiBd")
 
 
@@ -66,7 +68,7 @@ def main(config: dict[str, Any]) -> None:
     lifeline.tie()  # a change of user would have undone it
     allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
     stage = Stage(allowed | {"__future__"})
-    rehearse(stage)
+    rehearse(stage, 20)
     for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK):
         resource.setrlimit(limit, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
@@ -102,12 +104,12 @@ def import_whole(package: str) -> None:
             importlib.import_module(found.name)
 
 
-def rehearse(stage: Stage) -> None:
-    """Run a small program a few times, so that children find warm code and write to fewer pages."""
+def rehearse(stage: Stage, times: int) -> None:
+    """Run a small program and forget it, so that what comes after finds warm code and writable pages."""
     names = set(stage.module.__dict__)
     out, errors = sys.stdout, sys.stderr
     text = '{"id": "", "function": "f", "arguments": "1, [2]", "trace": false}'
-    for _ in range(20):
+    for _ in range(times):
         program = Program("def f(x, y):\n    return [x, *y]\n", 1000, stage)
         encode_reply(program.load())
         encode_reply(program.call(_decode(text, 0)[0]))
@@ -141,19 +143,19 @@ class Zygote:
     def serve(self) -> None:
         """Answer control messages until the host closes the socket."""
         while True:
-            message, descriptors, _, _ = socket.recv_fds(self.control, 16, 1)
+            message, descriptors, _, _ = socket.recv_fds(self.control, _MESSAGE.size, 1)
             if not message:
                 os._exit(0)
-            operation, number = message[:1], int.from_bytes(message[1:9], "little")
+            operation, number, cpu_seconds, memory_mb = _MESSAGE.unpack(message)
             if operation == b"S":
-                self._fork(number, descriptors[0])
+                self._fork(number, descriptors[0], cpu_seconds, memory_mb)
             elif operation == b"K":
                 self._kill(number)
             elif operation == b"W":
                 self.control.send(_REPORT.pack(number, *self._wait(number)))
             self.dying = [pid for pid in self.dying if os.waitpid(pid, os.WNOHANG)[0] == 0]
 
-    def _fork(self, number: int, channel: int) -> None:
+    def _fork(self, number: int, channel: int, cpu_seconds: float, memory_mb: int) -> None:
         try:
             pid = os.fork()
         except OSError:
@@ -161,7 +163,7 @@ class Zygote:
             return
         if pid == 0:
             try:
-                self._become_child(channel)
+                self._become_child(channel, cpu_seconds, memory_mb)
             finally:
                 os._exit(70)
         os.close(channel)
@@ -187,7 +189,7 @@ class Zygote:
         _, status, usage = os.wait4(pid, 0)
         return status, True, usage.ru_utime + usage.ru_stime
 
-    def _become_child(self, channel: int) -> None:
+    def _become_child(self, channel: int, cpu_seconds: float, memory_mb: int) -> None:
         self.lifeline.tie()
         if os.getppid() != self.pid:
             os._exit(0)
@@ -196,19 +198,20 @@ class Zygote:
         os.dup2(channel, CHANNEL)  # last: the null device may itself be number 3
         os.closerange(CHANNEL + 1, 65536)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        request = _read_frame()
-        _set_limits(request["limits"], self.size)
         renew_randomness()
+        # Everything up to here, and the pages that this touches, is paid before the program comes.
+        rehearse(self.stage, 1)
+        _set_limits(cpu_seconds, self.size + (memory_mb << 20))
         if self.child_filter:
             self.child_filter.install()
         try:
-            _serve_program(request, self.stage)
+            _serve_program(_read_frame(), self.stage)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
 
 
 def _serve_program(request: dict[str, Any], stage: Stage) -> None:
-    program = Program(request["source"], request["limits"]["output_bytes"], stage)
+    program = Program(request["source"], request["output_bytes"], stage)
     reply = program.load()
     _write_frame(reply)
     while reply["kind"] == "value":
@@ -217,9 +220,8 @@ def _serve_program(request: dict[str, Any], stage: Stage) -> None:
         request = _read_frame()
 
 
-def _set_limits(limits: dict[str, Any], size: int) -> None:
-    memory = size + (limits["memory_mb"] << 20)
-    seconds = int(max(1, -(-limits["cpu_seconds"] // 1)))
+def _set_limits(cpu_seconds: float, memory: int) -> None:
+    seconds = int(max(1, -(-cpu_seconds // 1)))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))

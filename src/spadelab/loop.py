@@ -48,8 +48,7 @@ class Loop:
         self.streams = Streams(settings.run.seed)
         self.players = Players(settings)
         self.curriculum = Curriculum(settings, identity_environments())
-        box = settings.sandbox
-        self.limits = Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
+        self.limits = self.limits_of(settings)
         self.gates = GateSettings(limits=self.limits)
         self.estimators = {
             "solver": make_estimator(settings.credit.advantage),
@@ -58,6 +57,12 @@ class Loop:
         self.next_cycle = 0
         # Seconds of computing and of wall clock, over all the processes that worked on this run.
         self.spent = self.elapsed = 0.0
+
+    @staticmethod
+    def limits_of(settings: Settings) -> Limits:
+        """The limits of one program in the jail."""
+        box = settings.sandbox
+        return Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
 
     def run(self, more: Callable[[], bool]) -> Iterator[Cycle]:
         """Cycle after cycle while the budget lasts and `more()` says so."""

@@ -199,6 +199,8 @@ class CreditSettings(Section):
     """The solver's rule, a name in `credit/advantages.py`."""
     proposer_advantage: AdvantageRule = "trrpp"
     """The proposer's rule, a name in `credit/advantages.py`."""
+    trrpp_level: Literal["sequence", "token"] = "sequence"
+    """Whether the solver's "trrpp" whitens over sequences, or over tokens as its authors' code does."""
     invalid_reward: float = Field(default=-0.5, ge=-10, le=0)
     """Reward of a draft that a gate rejected."""
     obey_tolerance: int = Field(default=1, ge=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from spadelab.config import Settings
-from spadelab.credit.advantages import Estimator
+from spadelab.credit.advantages import Estimator, trrpp
 from spadelab.credit.rewards import proposer_reward
 from spadelab.credit.rows import PROPOSER, SOLVER, drop_faults, gold_row, proposer_rows, solver_rows
 from spadelab.records import Admission, Environment, Episode, Row
@@ -22,7 +22,11 @@ def credit_solver(
     kept = drop_faults(episodes)
     by_task = settings.credit.advantage in ("grpo", "dr_grpo", "rloo")
     groups = [e.environment if by_task else f"{e.kind}/{SOLVER}" for e in kept]
-    advantages = estimate([e.score.reward for e in kept], groups)
+    rewards = [e.score.reward for e in kept]
+    if settings.credit.advantage == "trrpp" and settings.credit.trrpp_level == "token":
+        advantages = trrpp(rewards, groups, [len(e.generation.ids) for e in kept])
+    else:
+        advantages = estimate(rewards, groups)
     return solver_rows(kept, advantages, version)
 
 
@@ -57,10 +61,16 @@ def credit_proposer(
 ) -> tuple[list[Row], list[float]]:
     """Rows and rewards of all drafts, the rejected ones included.
 
-    A draft that the machinery failed to judge is neither paid nor punished: it gives no row.
+    A draft that the machinery failed to judge, in the gates or in play, is neither paid nor punished;
+    neither is one that happens to be in the held-out benchmark.
     """
     credit = settings.credit
-    judged = [a for a in admissions if a.rejection not in ("jail_died", "unavailable")]
+    judged = [
+        a
+        for a in admissions
+        if a.rejection not in ("jail_died", "unavailable", "held_out")
+        and (a.environment is None or solved.get(a.environment.id, (0, 0))[1])
+    ]
     rewards = []
     for admission in judged:
         wins, n = solved.get(admission.environment.id, (0, 0)) if admission.environment else (0, 0)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from spadelab.config import Settings
+from spadelab.credit.rewards import obeys
 from spadelab.curriculum.buffer import Buffer
 from spadelab.curriculum.difficulty import Band, DifficultyTarget
 from spadelab.records import Admission, Environment
@@ -26,6 +27,7 @@ class Curriculum:
     def __init__(self, settings: Settings, seeds: Iterable[Environment]) -> None:
         play = settings.self_play
         self.mode, self.size, self.references = play.mode, play.tasks_per_round, settings.proposer.references
+        self.tolerance = settings.credit.obey_tolerance
         self.shares = {kind: share for kind, share in play.task_types.items() if share > 0}
         self.targets = {
             kind: DifficultyTarget(
@@ -73,7 +75,11 @@ class Curriculum:
             return
         for kind, values in rates.items():
             asked = [a for a in admissions if a.environment is not None and a.draft.kind == kind]
-            obeyed = [a for a in asked if a.environment and abs(a.environment.difficulty - a.draft.asked) <= 1]
+            obeyed = [
+                a
+                for a in asked
+                if a.environment and obeys(a.draft.asked, a.environment.difficulty, self.tolerance)
+            ]
             self.targets[kind].update(sum(values) / len(values), len(obeyed) / len(asked))
 
     def _difficulty(self, kind: str, stream: random.Random) -> int:

@@ -189,6 +189,7 @@ GATES: list[tuple[str, str, str]] = [
     ("induction", write("def f(a): return a", "1", "x"), "bad_arguments"),
     ("induction", write("def f(a): return a", "\n".join(map(str, range(3000)))), "too_long"),
     ("induction", write("def f(a): return 7", "1", "2"), "constant_induction"),
+    ("induction", write("def f(a): return a if a < 3 else 7", "1", "2", "8", "9"), "constant_induction"),
     ("induction", write("def f(a): return 1 / a", "1", "0"), "exception"),
     ("induction", write("def f(a): return a or None", "1", "0"), "none"),
     ("induction", write(COUNTER, "1", "2", "3"), "non_deterministic"),

@@ -24,7 +24,17 @@ COUNTER = (
 
 def measure_baseline(count: int = 40) -> float:
     """Programs a second with a new bubblewrap and a new interpreter for each, two at a time."""
-    command = [find_bwrap()[0], "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--"]
+    command = [
+        find_bwrap()[0],
+        "--unshare-all",
+        "--new-session",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--",
+    ]
     command += [interpreter(), "-I", "-S", "-c", "print(1 + 1)"]
 
     def start(_: int) -> None:

@@ -16,7 +16,8 @@ from .channel import Channel, Switchboard
 from .jobs import Call, Job, Limits, Outcome, SandboxUnavailable
 from .pool import Pool, Seat
 
-_DEPTH = 3
+# Jobs at a time for each jail: enough to hide the fork; more would only eat into their wall time.
+_DEPTH = 2
 
 
 class Sandbox:

@@ -271,7 +271,7 @@ def test_counters_and_facts(sandbox: Sandbox) -> None:
     run(sandbox, "def f():\n    return 1\n")
     assert sandbox.executions == before[0] + 1 and sandbox.seconds > before[1]
     facts = json.loads(json.dumps(sandbox.facts()))
-    assert facts["backend"] in ("bwrap", "landlock") and facts["uid"] != 0
+    assert facts["backend"] in ("bubblewrap", "landlock") and facts["uid"] != 0
     assert facts["layers"]["seccomp"] == "strict" and len(facts["canaries"]) >= 12
 
 

@@ -17,7 +17,7 @@ from spadelab.sandbox import Call, Job, Sandbox, self_test
 HONEST = Job("import json\ndef f(x):\n    return json.loads(json.dumps([x, len('ab')]))\n", (Call("f", "5"),))
 
 
-@pytest.fixture(scope="module", params=["bwrap", "landlock"])
+@pytest.fixture(scope="module", params=["bubblewrap", "landlock"])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     if platform.machine() != "x86_64":
         pytest.skip("the attacks use the system-call numbers of x86_64")
@@ -86,7 +86,7 @@ def test_the_expectations_notice_a_missing_wall() -> None:
 def test_seccomp_alone_is_not_the_only_wall(sandbox: Sandbox) -> None:
     """The zygote, which has no strict filter, is itself confined."""
     facts = sandbox.facts()
-    assert facts["layers"]["landlock"] > 0 or facts["backend"] == "bwrap"
+    assert facts["layers"]["landlock"] > 0 or facts["backend"] == "bubblewrap"
     processes = psutil.Process().children(recursive=True)
     for process in processes:
         try:

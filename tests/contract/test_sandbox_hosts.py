@@ -48,7 +48,7 @@ def script(code: str, *arguments: str, prefix: tuple[str, ...] = ()) -> subproce
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("backend", ["bwrap", "landlock", "unsafe"])
+@pytest.mark.parametrize("backend", ["bubblewrap", "landlock", "unsafe"])
 def test_jails_die_with_the_host(backend: str) -> None:
     host = subprocess.Popen(
         [sys.executable, "-c", LOOPING, backend],
@@ -86,7 +86,7 @@ def test_an_interrupt_leaves_the_sandbox_usable() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-@pytest.mark.parametrize("backend", ["bwrap", "landlock"])
+@pytest.mark.parametrize("backend", ["bubblewrap", "landlock"])
 def test_an_ordinary_user(backend: str, tmp_path: Path) -> None:
     python, setpriv = shutil.which("python3", path="/usr/bin:/usr/local/bin"), shutil.which("setpriv")
     if not python or not setpriv:
@@ -117,7 +117,7 @@ def test_an_ordinary_user(backend: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root's own rights are at stake")
-@pytest.mark.parametrize("backend", ["bwrap", "landlock"])
+@pytest.mark.parametrize("backend", ["bubblewrap", "landlock"])
 def test_root_is_dropped_for_the_host_too(backend: str) -> None:
     with Sandbox(backend, workers=1, canaries=False) as sandbox:
         assert sandbox.facts()["layers"]["root_dropped"]
@@ -138,10 +138,10 @@ def test_without_namespaces_landlock_takes_over() -> None:
     prefix = (paths[0], "--unshare-user", "--uid", "1000", "--disable-userns", "--dev-bind", "/", "/", "--")
     auto = script(HONEST.replace("BACKEND", "'auto'"), prefix=prefix)
     assert auto.stdout == "landlock 2\n", auto.stderr
-    refused = script(HONEST.replace("BACKEND", "'bwrap'"), prefix=prefix)
+    refused = script(HONEST.replace("BACKEND", "'bubblewrap'"), prefix=prefix)
     assert refused.returncode != 0
     reason = refused.stderr.strip().splitlines()[-1]
-    assert "SandboxUnavailable: no jail can be built here (bwrap:" in reason
+    assert "SandboxUnavailable: no jail can be built here (bubblewrap:" in reason
     assert "user namespaces" in reason and "--sandbox unsafe" in reason
 
 
@@ -149,11 +149,11 @@ def test_a_jail_that_does_not_start_says_why() -> None:
     with pytest.raises(SandboxUnavailable, match="landlock: no such thing"):
         Jail(Launch("landlock", ("/bin/sh", "-c", "echo no such thing >&2"), {}))
     with pytest.raises(SandboxUnavailable, match="No such file"):
-        Jail(Launch("bwrap", ("/nowhere/bwrap",), {}))
+        Jail(Launch("bubblewrap", ("/nowhere/bwrap",), {}))
 
 
 def test_unsafe_is_only_used_when_named() -> None:
-    with pytest.raises(ValueError, match="choose auto, bwrap, landlock, unsafe"):
+    with pytest.raises(ValueError, match="choose auto, bubblewrap, landlock, unsafe"):
         Sandbox("none")
     with Sandbox("unsafe", workers=1) as sandbox:
         assert not sandbox.isolated and sandbox.facts()["layers"]["seccomp"] == ""

@@ -16,6 +16,7 @@ from spadelab.errors import UserError
 
 INTERRUPTED = 130
 USER_ERROR = 2
+UNSAFE = "warning: sandbox unsafe: generated programs run without a jail, with all your rights"
 P = ParamSpec("P")
 
 
@@ -66,6 +67,12 @@ def hush_libraries() -> None:
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     print(json.dumps(value, indent=2, default=str), flush=True)
+
+
+def warn_unsafe(backend: str) -> None:
+    """Say aloud, on stderr, that the backend is no jail."""
+    if backend == "unsafe":
+        print(UNSAFE, file=sys.stderr)
 
 
 def notify(sentences: list[str]) -> None:

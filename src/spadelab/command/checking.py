@@ -11,7 +11,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from spadelab.command.arguments import read_arguments, read_text
-from spadelab.command.boundary import print_json
+from spadelab.command.boundary import print_json, warn_unsafe
 from spadelab.environments.programs import GateSettings, admit
 from spadelab.errors import UserError
 from spadelab.records import Admission, Draft
@@ -21,6 +21,7 @@ from spadelab.sandbox import Sandbox
 def check(path: Path, kind: str, arguments: Sequence[str], backend: str, as_json: bool) -> int:
     """Show what each gate says of the draft; the exit code: 0 admitted, 1 rejected."""
     draft = Draft(path.name, kind, read_draft(path, arguments), 0)
+    warn_unsafe(backend)
     with Sandbox(backend, workers=1) as sandbox:
         (admission,) = admit([draft], sandbox, GateSettings(), frozenset())
     if admission.rejection in ("jail_died", "unavailable"):

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from spadelab.command.boundary import print_json
-from spadelab.command.preflight import check_models, warn_unsafe
+from spadelab.command.boundary import print_json, warn_unsafe
+from spadelab.command.preflight import check_models
 from spadelab.command.progress import show_duration
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
@@ -26,7 +26,7 @@ TIMED_TASKS = 60
 def rehearse(settings: Settings, as_json: bool) -> int:
     """Check everything a run needs and show settings, models, jail and the estimated time."""
     folders = check_models(settings)
-    warn_unsafe(settings)
+    warn_unsafe(settings.sandbox.executor_type)
     torch.set_num_threads(settings.model.threads)
     if not as_json:
         show_settings(settings)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from spadelab.command.arguments import read_arguments, read_text
-from spadelab.command.boundary import print_json
+from spadelab.command.boundary import print_json, warn_unsafe
 from spadelab.errors import UserError
 from spadelab.sandbox import Call, Job, Limits, Outcome, Sandbox
 
@@ -31,6 +31,7 @@ def execute(path: Path, request: Request, as_json: bool) -> int:
     call = Call(request.function, read_arguments(request.arguments), request.trace)
     limits = Limits(request.seconds, request.seconds, request.memory)
     job = Job(read_text(path), (call,), limits)
+    warn_unsafe(request.backend)
     with Sandbox(request.backend, workers=1) as sandbox:
         (outcome,) = sandbox.run(job)
     if outcome.kind in MACHINERY:

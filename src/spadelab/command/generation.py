@@ -9,10 +9,10 @@ from pathlib import Path
 
 import torch
 
-from spadelab.command.boundary import INTERRUPTED, print_json
+from spadelab.command.boundary import INTERRUPTED, print_json, warn_unsafe
 from spadelab.command.collection import REJECTED, TASKS, Collection, open_collection
 from spadelab.command.interruption import Interruption
-from spadelab.command.preflight import check_models, warn_unsafe
+from spadelab.command.preflight import check_models
 from spadelab.command.ticker import Ticker
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
@@ -34,7 +34,7 @@ STOPPING = "stopping after this batch; press Ctrl-C again to stop at once"
 def generate(settings: Settings, count: int, folder: Path, as_json: bool, quiet: bool) -> int:
     """Write `count` tasks into the folder, going on with those that are there; 130 when interrupted."""
     check_models(settings)
-    warn_unsafe(settings)
+    warn_unsafe(settings.sandbox.executor_type)
     collection = open_collection(folder, settings)
     torch.set_num_threads(settings.model.threads)
     role = settings.solver_model if settings.shared_model else settings.proposer.model

@@ -8,8 +8,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from spadelab.command.boundary import print_json
-from spadelab.command.preflight import check_device, check_model, warn_unsafe
+from spadelab.command.boundary import print_json, warn_unsafe
+from spadelab.command.preflight import check_device, check_model
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
 from spadelab.evaluation.heldout import HeldOutResult, build_heldout, evaluate
@@ -22,7 +22,7 @@ def measure(name: str, settings: Settings, as_json: bool) -> int:
     """Measure the model called `name` on the held-out benchmark of the settings."""
     folder = check_model(name)
     check_device(settings.model.device)
-    warn_unsafe(settings)
+    warn_unsafe(settings.sandbox.executor_type)
     torch.set_num_threads(settings.model.threads)
     where, box = settings.model, settings.sandbox
     model = LocalModel.load(folder, where.max_seq_len, where.device, where.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from spadelab.config import Settings, load_settings
@@ -52,15 +51,6 @@ def check_device(device: str) -> None:
         )
     if kind == "mps" and not torch.backends.mps.is_available():
         raise UserError('model.device is mps, but torch cannot use it here; write "cpu".')
-
-
-def warn_unsafe(settings: Settings) -> None:
-    """Say aloud that there is no jail."""
-    if settings.sandbox.executor_type == "unsafe":
-        print(
-            "warning: sandbox unsafe: generated programs run without a jail, with all your rights",
-            file=sys.stderr,
-        )
 
 
 def find_run(name: str) -> Path:

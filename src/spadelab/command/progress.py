@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spadelab.config import Settings
 
@@ -77,10 +77,12 @@ class Progress:
 
 
 def rates(cycle: Cycle) -> dict[str, float]:
-    """Sampled tokens of the solver a second of sampling, and programs a second of the sandbox's time."""
-    timings: dict[str, Any] = cycle.timings
+    """Tokens a second of sampling, both roles together, and programs a second of gates and scoring."""
+    timings = cycle.timings
+    drafts = [admission.draft.generation for admission in cycle.admissions]
+    written = sum(len(generation.ids) for generation in drafts if generation)
     pairs = {
-        "tok/s": (cycle.metrics["tokens"], timings.get("model", 0.0)),
+        "tok/s": (cycle.metrics["tokens"] + written, timings.get("model", 0.0)),
         "programs/s": (timings.get("programs", 0.0), timings.get("sandbox", 0.0)),
     }
     return {name: count / seconds for name, (count, seconds) in pairs.items() if count and seconds > 0}

@@ -10,10 +10,10 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from spadelab.command.boundary import INTERRUPTED, print_json
+from spadelab.command.boundary import INTERRUPTED, print_json, warn_unsafe
 from spadelab.command.interruption import Interruption
 from spadelab.command.panel import Audience, open_audience
-from spadelab.command.preflight import check_models, warn_unsafe
+from spadelab.command.preflight import check_models
 from spadelab.command.progress import Measure
 from spadelab.conductor import EVALUATION, Observer, Outcome, conduct
 from spadelab.config import Settings
@@ -30,7 +30,7 @@ def train(settings: Settings, as_json: bool, quiet: bool) -> int:
     The exit code: 0 finished, 130 stopped by the user.
     """
     check_models(settings)
-    warn_unsafe(settings)
+    warn_unsafe(settings.sandbox.executor_type)
     existed = Run.exists(settings)
     heldout = read_measures(settings.run_path)
     with open_audience(settings, heldout, as_json, quiet) as audience:

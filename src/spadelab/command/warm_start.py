@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from spadelab.command.arguments import make_folder
-from spadelab.command.boundary import print_json
+from spadelab.command.boundary import print_json, warn_unsafe
 from spadelab.command.measuring import describe
 from spadelab.command.ticker import Ticker
 from spadelab.config import Settings
@@ -40,6 +40,7 @@ def warm_start(recipe: Recipe, folder: Path, settings: Settings, as_json: bool, 
     make_folder(folder)
     if any(folder.iterdir()):
         raise UserError(f"{folder}: the folder is not empty; choose an empty or new one for --out.")
+    warn_unsafe(settings.sandbox.executor_type)
     torch.set_num_threads(settings.model.threads)
     model, log = build_model(recipe), list[dict[str, Any]]()
     with Ticker("steps", recipe.steps, quiet) as ticker:

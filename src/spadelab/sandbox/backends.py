@@ -21,7 +21,7 @@ from .jobs import SandboxUnavailable
 HERE = Path(__file__).parent
 INSIDE = ("zygote.py", "runner.py", "tracer.py", "kernel.py", "literals.py")
 JAIL_FOLDER = "/jail"
-BACKENDS = ("bwrap", "landlock", "unsafe")
+BACKENDS = ("bubblewrap", "landlock", "unsafe")
 
 # The package is made by hand: its real __init__ is the host's side and must not run in the jail.
 _BOOT = (
@@ -50,7 +50,7 @@ class Launch:
 def list_launches(backend: str, flavour: Flavour) -> list[Launch]:
     """The ways to start `flavour`, best first. `backend`: "auto" or one of BACKENDS."""
     launches: list[Launch] = []
-    if backend in ("auto", "bwrap"):
+    if backend in ("auto", "bubblewrap"):
         launches += [_launch_bwrap(path, flavour) for path in find_bwrap()]
     if backend in ("auto", "landlock"):
         launches.append(_launch_plain("landlock", flavour))
@@ -100,7 +100,7 @@ def _launch_bwrap(path: str, flavour: Flavour) -> Launch:
         command += ["--ro-bind", str(HERE / name), f"{JAIL_FOLDER}/{name}"]
     command += ["--dev-bind", "/dev/null", "/dev/null", "--remount-ro", "/", "--chdir", "/", "--"]
     command += _python(flavour, JAIL_FOLDER, confine=True)
-    return Launch("bwrap", tuple(command), environment)
+    return Launch("bubblewrap", tuple(command), environment)
 
 
 def _binds(flavour: Flavour) -> list[str]:

@@ -23,7 +23,7 @@ _DEPTH = 2
 class Sandbox:
     """Runs untrusted programs, each in a fresh child of a jail. A context manager.
 
-    `backend`: "auto" (bubblewrap, else Landlock), "bwrap", "landlock", or "unsafe" (no isolation at
+    `backend`: "auto" (bubblewrap, else Landlock), "bubblewrap", "landlock", or "unsafe" (no isolation at
     all; never chosen automatically). `workers`: jails of each kind, one a core by default.
     `allowed_packages`: what programs may import beyond the standard list; such programs run in jails
     of their own, started when first needed. Raises SandboxUnavailable when no jail can be built, or
@@ -123,7 +123,7 @@ class Sandbox:
         return {
             "backend": backend,
             "layers": {
-                "namespaces": backend == "bwrap",
+                "namespaces": backend == "bubblewrap",
                 "landlock": inside.get("landlock", 0),
                 "seccomp": "strict" if self.isolated else "",
                 "rlimits": True,

@@ -73,7 +73,11 @@ def heldout_shapes(environments: Sequence[Environment]) -> frozenset[str]:
 
 
 def evaluate(
-    model: LocalModel, environments: Sequence[Environment], settings: Settings, sandbox: Sandbox, limits: Limits
+    model: LocalModel,
+    environments: Sequence[Environment],
+    settings: Settings,
+    sandbox: Sandbox,
+    limits: Limits,
 ) -> HeldOutResult:
     """Greedy accuracy on `environments`, one answer each."""
     generator = Streams(settings.evaluation.seed).torch("evaluation")

@@ -49,7 +49,7 @@ def judge_difficulty(
             start_model, proposals, 1, settings.solver, sandbox, limits, generator, temperature=0.0
         )
         if any(not episode.score.fault for episode in episodes):
-            entries.append({"from": stretch[0], "to": stretch[-1], **_summarise(proposals, episodes)})
+            entries.append({"from": stretch[0], "to": stretch[-1], **summarise(proposals, episodes)})
     return entries
 
 
@@ -69,8 +69,8 @@ def _sample(pool: Mapping[str, Sequence[str]], share: int, stream: random.Random
     ]
 
 
-def _summarise(environments: Sequence[Environment], episodes: Sequence[Episode]) -> dict[str, Any]:
-    """One stretch's entry without its cycles; at least one episode ended without a fault."""
+def summarise(environments: Sequence[Environment], episodes: Sequence[Episode]) -> dict[str, Any]:
+    """One stretch's entry without its cycles, from one episode an environment, not all of them faults."""
     scored = [(e, p) for e, p in zip(environments, episodes, strict=True) if not p.score.fault]
     rewards: dict[str, list[float]] = {}
     for environment, episode in scored:

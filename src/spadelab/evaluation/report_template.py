@@ -9,7 +9,6 @@ from typing import NewType
 
 Html = NewType("Html", str)
 
-# Control characters and those that reorder the text around them are shown as escapes.
 UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
@@ -69,8 +68,12 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 def text(value: object) -> Html:
     """Any text, escaped for content and for attribute values."""
-    shown = UNPRINTABLE.sub(lambda match: match.group().encode("unicode_escape").decode(), str(value))
-    return Html(html.escape(shown))
+    return Html(html.escape(make_printable(str(value))))
+
+
+def make_printable(content: str) -> str:
+    """Control characters, and those that reorder the text around them, as backslash escapes."""
+    return UNPRINTABLE.sub(lambda match: match.group().encode("unicode_escape").decode(), content)
 
 
 def join(parts: Sequence[Html], between: str = "") -> Html:
@@ -124,8 +127,8 @@ def labelled(label: str, content: Html) -> Html:
 
 
 def figure(svg: str, caption: str) -> Html:
-    """A plot made by `plots`, with its caption."""
-    return element("figure", Html(svg), element("figcaption", text(caption)))
+    """A plot made by `plots`, with its caption; matplotlib escapes all but control characters."""
+    return element("figure", Html(make_printable(svg)), element("figcaption", text(caption)))
 
 
 def link(target: str) -> Html:

@@ -277,7 +277,28 @@ def warmstart(
     notify(notices)
     hush_libraries()
     from spadelab.command.warm_start import warm_start
-    from spadelab.learning.warmstart import Recipe
+    from spadelab.learning.warmstart import STEPS, Recipe
 
-    recipe = Recipe(role.value, steps or Recipe().steps, seed)
+    recipe = Recipe(role.value, steps or STEPS[role.value], seed)
     return warm_start(recipe, out, settings, as_json, quiet)
+
+
+@app.command()
+@verb
+def compare(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder of the results; a re-run goes on.")
+    ],
+    arms: Annotated[
+        list[str] | None, typer.Option("--arm", help="One arm; may be repeated. By default all.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0 .. N-1 of every arm.")] = 3,
+    cpu_seconds: Annotated[float, typer.Option(min=1, help="Computing time of each arm.")] = 240,
+    config: Config = None,
+    overrides: Overrides = None,
+) -> int:
+    """Train self-play and its baselines for equal computing time and measure them on the held-out tasks."""
+    hush_libraries()
+    from spadelab.command.comparing import compare_arms
+
+    return compare_arms(arms or [], seeds, cpu_seconds, config, overrides or [], out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -72,11 +73,12 @@ def continue_warm_start(settings: Settings, seed: int, seconds: float) -> tuple[
     recipe = Recipe(
         role="solver", steps=10**9, seed=1000 + seed, learning_rate=settings.training.learning_rate
     )
-    started, steps = time.process_time(), 0
-    for steps in train(solver, recipe, lambda _: None, constant_rate=True):
-        if time.process_time() - started >= seconds:
-            break
-    return solver, {"spent": time.process_time() - started, "cycles": steps}
+    started = time.process_time()
+    steps = itertools.takewhile(
+        lambda _: time.process_time() - started < seconds,
+        train(solver, recipe, lambda _: None, constant_rate=True),
+    )
+    return solver, {"cycles": sum(1 for _ in steps), "spent": time.process_time() - started}
 
 
 def play_arm(loop: Loop, settings: Settings, sandbox: Sandbox) -> dict[str, Any]:
@@ -143,11 +145,13 @@ def compare(
     folder.mkdir(parents=True, exist_ok=True)
     done = list(read_results(folder))
     known = {(entry["arm"], entry["seed"], entry["seconds"]) for entry in done}
-    wanted = [(arm, seed) for seed in seeds for arm in arms if not (arm.startswith("start") and seed != seeds[0])]
+    wanted = [
+        (arm, seed) for seed in seeds for arm in arms if not (arm.startswith("start") and seed != seeds[0])
+    ]
 
     def run(job: tuple[str, int]) -> dict[str, Any]:
         arm, seed = job
-        command = [sys.executable, "-m", "spadelab", "arm", arm, "--seed", str(seed)]
+        command = [sys.executable, "-m", "spadelab.command.comparing", arm, "--seed", str(seed)]
         command += ["--cpu-seconds", str(seconds), *arguments]
         entry: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
         with (folder / RESULTS).open("a", encoding="utf-8") as file:

@@ -143,6 +143,8 @@ class SelfPlaySettings(Section):
     low: Share = 0.4
     high: Share = 0.6
     """Solve rates between which the difficulty target stays."""
+    ahead: int = Field(default=1, ge=0, le=16)
+    """Statements above the target that are still asked for."""
     replay: Share = 0.4
     """Share of drafts asked for below the target, against forgetting."""
 
@@ -223,6 +225,10 @@ class TrainingSettings(Section):
     """Weight of imitating correct answers that execution provided; 0: pure RL."""
     gold_tasks: Literal["frontier", "unmastered"] = "unmastered"
     """Tasks whose answers are imitated: solved sometimes ("frontier"), or not always ("unmastered")."""
+    gold_replay: int = Field(default=0, ge=0)
+    """Earlier tasks whose answers are imitated again in each cycle, mastered ones among them."""
+    minibatches: Count = 1
+    """Optimiser steps in one pass over the rows of a cycle."""
     clip_low: float = Field(default=0.2, gt=0, lt=1)
     clip_high: float = Field(default=0.28, gt=0)
     """Policy ratios are clipped to [1 - clip_low, 1 + clip_high]."""

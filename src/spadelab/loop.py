@@ -13,7 +13,7 @@ from typing import Any
 
 from spadelab.config import Settings
 from spadelab.credit.advantages import Rae, make_estimator
-from spadelab.credit.assignment import credit_gold, credit_proposer, credit_solver
+from spadelab.credit.assignment import credit_gold, credit_proposer, credit_solver, unmastered
 from spadelab.credit.rewards import solve_counts
 from spadelab.curriculum.plan import Curriculum
 from spadelab.environments.programs import GateSettings, admit, gold, shape_key
@@ -30,7 +30,10 @@ from spadelab.sandbox import Limits, Sandbox
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """All that happened in one cycle. `timings` (seconds) are not reproducible, the rest is."""
+    """All that happened in one cycle. `timings` are not reproducible, the rest is.
+
+    They are seconds, but for "programs": the number of programs that the sandbox ran.
+    """
 
     number: int
     metrics: dict[str, Any]
@@ -76,7 +79,7 @@ class Loop:
         """One cycle."""
         number, settings = self.next_cycle, self.settings
         timings: dict[str, float] = defaultdict(float)
-        started, clock = computing(self.sandbox), time.monotonic()
+        started, clock, executed = computing(self.sandbox), time.monotonic(), self.sandbox.executions
         draws, solver = self.streams.python("curriculum"), self.players.solver
         with timed(timings, "model"):
             requests = self.curriculum.plan(number, draws)
@@ -102,17 +105,20 @@ class Loop:
         timings["model"] -= self.sandbox.seconds - waited
         solved = solve_counts(episodes)
         rows = credit_solver(episodes, settings, self.estimators["solver"], solver.version)
-        rows += credit_gold(environments, solved, self.encode_gold, settings, solver.version)
+        lessons = unmastered(environments, solved, settings.training.gold_tasks == "frontier")
+        lessons = self.curriculum.learn(lessons, settings.training.gold_replay, draws)
+        rows += credit_gold(lessons, self.encode_gold, settings, solver.version)
         proposer_rows, rewards = credit_proposer(
             admissions, solved, settings, self.estimators["proposer"], self.players.proposer.version
         )
         with timed(timings, "learner"):
-            learned = self.players.step(rows + proposer_rows)
+            learned = self.players.step(rows + proposer_rows, self.streams.python("minibatches"))
         self.curriculum.update(number, admissions, environments, solved)
         self.next_cycle = number + 1
         self.spent += computing(self.sandbox) - started
         self.elapsed += time.monotonic() - clock
-        timings |= {"spent": self.spent, "elapsed": self.elapsed}
+        programs = float(self.sandbox.executions - executed)
+        timings |= {"spent": self.spent, "elapsed": self.elapsed, "programs": programs}
         targets = {kind: target.value for kind, target in self.curriculum.targets.items()}
         metrics = {"target": targets, "learner": learned} | describe_cycle(
             admissions, environments, episodes, solved, rewards, settings.credit.obey_tolerance

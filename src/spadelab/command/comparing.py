@@ -1,14 +1,16 @@
-"""The verbs `compare` and `arm`: self-play and its baselines at equal computing time."""
+"""The verb `compare`: self-play and its baselines at equal computing time."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from spadelab.command.boundary import hush_libraries
 from spadelab.comparison import ARMS, compare, run_arm, tabulate
 from spadelab.config import load_settings
 from spadelab.errors import UserError
@@ -33,13 +35,18 @@ def compare_arms(
     return 0
 
 
-def train_arm(arm: str, seed: int, seconds: float, config: Path | None, overrides: list[str]) -> int:
-    """One arm with one seed; prints its result as JSON."""
-    check_arms([arm])
-    budget = [f"run.seed={seed}", f"run.cpu_seconds={seconds}", "self_play.rounds_per_iteration=1000000"]
-    settings, _ = load_settings(config, [*overrides, "run.minutes=null", *ARMS[arm], *budget])
-    print(json.dumps(run_arm(arm, seed, settings, seconds)))
-    return 0
+def train_arm(
+    arm: str,
+    seed: Annotated[int, typer.Option()],
+    cpu_seconds: Annotated[float, typer.Option()],
+    config: Annotated[Path | None, typer.Option()] = None,
+    overrides: Annotated[list[str] | None, typer.Option("--set")] = None,
+) -> None:
+    """One arm with one seed; prints its result as JSON. Runs as a process of its own."""
+    hush_libraries()
+    budget = [f"run.seed={seed}", f"run.cpu_seconds={cpu_seconds}", "self_play.rounds_per_iteration=1000000"]
+    settings, _ = load_settings(config, [*(overrides or []), "run.minutes=null", *ARMS[arm], *budget])
+    print(json.dumps(run_arm(arm, seed, settings, cpu_seconds)))
 
 
 def check_arms(arms: list[str]) -> None:
@@ -59,3 +66,7 @@ def draw_table(rows: list[dict[str, Any]]) -> Table:
             row["arm"], str(row["seeds"]), accuracy, f"{row['below']:.3f}", *kinds, f"{row['cycles']:.0f}"
         )
     return table
+
+
+if __name__ == "__main__":
+    typer.run(train_arm)

@@ -30,26 +30,28 @@ def credit_solver(
     return solver_rows(kept, advantages, version)
 
 
+def unmastered(
+    environments: Sequence[Environment], solved: Mapping[str, tuple[int, int]], frontier_only: bool
+) -> list[Environment]:
+    """The tasks that the solver was measured on and did not always win; frontier: won at least once."""
+    measured = [(e, *solved.get(e.id, (0, 0))) for e in environments]
+    return [e for e, wins, n in measured if wins < n and (wins > 0 or not frontier_only)]
+
+
 def credit_gold(
-    environments: Sequence[Environment],
-    solved: Mapping[str, tuple[int, int]],
-    encode: Encode,
-    settings: Settings,
-    version: int,
+    environments: Sequence[Environment], encode: Encode, settings: Settings, version: int
 ) -> list[Row]:
-    """Imitation rows: the executed answer of every task that is not yet mastered.
+    """Imitation rows: the executed answer of every given task.
 
     `encode` gives the prompt's and the gold completion's token ids.
     """
     weight = settings.training.gold_weight
-    rows = []
-    for environment in environments:
-        wins, n = solved.get(environment.id, (0, 0))
-        if weight == 0 or n == 0 or wins == n or (wins == 0 and settings.training.gold_tasks == "frontier"):
-            continue
-        prompt, completion = encode(environment)
-        rows.append(gold_row(prompt, completion, weight, SOLVER, environment.kind, environment.id, version))
-    return rows
+    if weight == 0:
+        return []
+    return [
+        gold_row(*encode(environment), weight, SOLVER, environment.kind, environment.id, version)
+        for environment in environments
+    ]
 
 
 def credit_proposer(

@@ -13,7 +13,7 @@ class Band:
     """Settings of a target. Difficulties are executed statements, solve rates lie in [0, 1].
 
     Outside [low, high] the target moves by `step`. A share `replay` of the requests is for easier
-    tasks, against forgetting. `smoothing` is the weight of the past in the running solve rate.
+    tasks, against forgetting; the others reach from one below the target to `ahead` above. `smoothing` is the weight of the past in the running solve rate.
     """
 
     minimum: float = 1.0
@@ -23,6 +23,7 @@ class Band:
     step: float = 0.15
     replay: float = 0.4
     smoothing: float = 0.5
+    ahead: int = 1
 
     def __post_init__(self) -> None:
         if not 1 <= self.lowest <= self.highest or not 0 <= self.low <= self.high <= 1:
@@ -71,13 +72,13 @@ class DifficultyTarget:
         """One requested difficulty, within [minimum, maximum].
 
         A share `replay` is uniform below the target; the rest is the target, rounded up with the
-        probability of its fraction, plus -1, 0 or 1.
+        probability of its fraction, plus -1 to `ahead`.
         """
         floor = int(self.value)
         lowest = self.band.lowest
         if stream.random() < self.band.replay:
             return stream.randint(lowest, max(lowest, floor - 1))
-        around = floor + (stream.random() < self.value - floor) + stream.choice((-1, 0, 1))
+        around = floor + (stream.random() < self.value - floor) + stream.randint(-1, self.band.ahead)
         return min(max(around, lowest), self.band.highest)
 
     def state(self) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from spadelab.roles.proposer import Request
 # Tasks of the "fixed" baseline: written once by the start proposer at uniform difficulty.
 FIXED_TASKS = 512
 BUFFER_CAPACITY = 1024
+# Latest unmastered tasks that are imitated again.
+LESSONS = 512
 
 
 class Curriculum:
@@ -32,13 +34,14 @@ class Curriculum:
         self.targets = {
             kind: DifficultyTarget(
                 play.start_of(kind),
-                Band(1.0, play.limit_of(kind), play.low, play.high, play.step, play.replay),
+                Band(1.0, play.limit_of(kind), play.low, play.high, play.step, play.replay, ahead=play.ahead),
             )
             for kind in self.shares
         }
         self.buffer = Buffer(BUFFER_CAPACITY)
         self.seeds = [seed for seed in seeds if seed.kind in self.shares]
         self.fixed: list[Environment] = []
+        self.lessons: list[Environment] = []
 
     def plan(self, cycle: int, stream: random.Random) -> list[Request]:
         """The drafts to ask for in this cycle; none for a fixed set that is already written."""
@@ -55,6 +58,16 @@ class Curriculum:
             self.fixed = self.fixed or new
             return stream.sample(self.fixed, min(self.size, len(self.fixed)))
         return new + self.buffer.sample(self.size - len(new), stream)
+
+    def learn(self, lessons: Sequence[Environment], count: int, stream: random.Random) -> list[Environment]:
+        """Tasks whose answers are imitated in this cycle: `lessons`, and `count` earlier ones again.
+
+        Two thirds of the earlier ones are lessons not long ago, one third are mastered tasks.
+        """
+        past = stream.sample(self.lessons, min(count * 2 // 3, len(self.lessons)))
+        past += self.buffer.replay(count - len(past), stream)
+        self.lessons = [*self.lessons, *lessons][-LESSONS:]
+        return [*lessons, *past]
 
     def update(
         self,
@@ -97,6 +110,7 @@ class Curriculum:
             "targets": {kind: target.state() for kind, target in self.targets.items()},
             "buffer": self.buffer.state(),
             "fixed": msgspec.to_builtins(self.fixed),
+            "lessons": msgspec.to_builtins(self.lessons),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -105,3 +119,4 @@ class Curriculum:
             target.restore(state["targets"][kind])
         self.buffer.restore(state["buffer"])
         self.fixed = msgspec.convert(state["fixed"], list[Environment])
+        self.lessons = msgspec.convert(state["lessons"], list[Environment])

@@ -262,7 +262,9 @@ def _check_outputs(candidate: _Candidate, trials: Trials, settings: GateSettings
     if candidate.draft.kind == "induction":
         visible, hidden = outputs[: len(outputs) // 2], outputs[len(outputs) // 2 :]
         if len(set(hidden)) == 1 and (len(hidden) > 1 or hidden[0] in visible):
-            raise Rejected("constant_induction", "all hidden inputs give the same output: a constant would win")
+            raise Rejected(
+                "constant_induction", "all hidden inputs give the same output: a constant would win"
+            )
     shown = [*outputs, *(part for pair in trials.trace for part in pair)]
     if any(map(has_markup, shown)):
         raise Rejected("forbidden", "tags of the answer format appear among the values")

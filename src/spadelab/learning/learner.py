@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import random
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -40,34 +42,44 @@ class Learner:
         self.reference = deepcopy(model) if settings.kl > 0 else None
         self.trained_tokens = 0
 
-    def step(self, rows: Sequence[Row]) -> dict[str, float]:
-        """`epochs_per_iteration` passes over `rows`, one optimiser step each; returns the metrics.
+    def step(self, rows: Sequence[Row], stream: random.Random) -> dict[str, float]:
+        """Learn from `rows`: `epochs_per_iteration` passes of `minibatches` optimiser steps; the metrics.
 
         Rows with an advantage make the policy term, rows with an imitation weight the gold term; each
-        term is averaged over its own rows. Without rows nothing changes.
+        term is averaged over its own rows. `stream` deals the rows into mini batches. Without rows
+        nothing changes.
         """
         policy = [row for row in rows if row.advantage != 0.0]
         gold = [row for row in rows if row.imitation != 0.0]
-        metrics = {"policy_rows": float(len(policy)), "gold_rows": float(len(gold))}
-        if not policy and not gold:
-            return metrics
+        metrics: dict[str, float] = {"policy_rows": len(policy), "gold_rows": len(gold)}
+        count, steps = self.settings.minibatches, 0
+        totals: dict[str, float] = defaultdict(float)
         self.model.model.train()
-        for _ in range(self.settings.epochs_per_iteration):
-            totals = {"policy_loss": 0.0, "gold_loss": 0.0, "kl": 0.0, "entropy": 0.0, "clipped": 0.0}
-            for share, batch in self._batches(policy, self.settings.aggregation == "token_mean"):
-                self._policy_term(batch, share, totals)
-            for share, batch in self._batches(gold, by_token=True):
-                self._gold_term(batch, share, totals)
-            norm = torch.nn.utils.clip_grad_norm_(self.model.model.parameters(), self.settings.grad_clip)
-            if bool(torch.isfinite(norm)):
-                self.optimizer.step()
-                self.model.version += 1
-            else:
-                totals["skipped_steps"] = totals.get("skipped_steps", 0.0) + 1
-            self.optimizer.zero_grad()
-            metrics |= totals | {"grad_norm": float(norm)}
+        for _ in range(self.settings.epochs_per_iteration if rows else 0):
+            if count > 1:
+                stream.shuffle(policy)
+                stream.shuffle(gold)
+            for part in range(count):
+                steps += self._optimise(policy[part::count], gold[part::count], totals)
         self.model.model.eval()
-        return metrics
+        return metrics | {"steps": steps} | {name: value / max(1, steps) for name, value in totals.items()}
+
+    def _optimise(self, policy: Sequence[Row], gold: Sequence[Row], totals: dict[str, float]) -> int:
+        """One optimiser step, if there are rows and the gradient is finite; the number of steps taken."""
+        if not policy and not gold:
+            return 0
+        for share, batch in self._batches(policy, self.settings.aggregation == "token_mean"):
+            self._policy_term(batch, share, totals)
+        for share, batch in self._batches(gold, by_token=True):
+            self._gold_term(batch, share, totals)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.model.parameters(), self.settings.grad_clip)
+        finite = bool(torch.isfinite(norm))
+        if finite:
+            self.optimizer.step()
+            self.model.version += 1
+            totals["grad_norm"] += norm.item()
+        self.optimizer.zero_grad()
+        return int(finite)
 
     def _policy_term(self, batch: Batch, share: float, totals: dict[str, float]) -> None:
         s = self.settings
@@ -98,7 +110,8 @@ class Learner:
     def _batches(self, rows: Sequence[Row], by_token: bool) -> Iterator[tuple[float, Batch]]:
         """Micro batches of similar length with their share of the whole batch's tokens (or sequences)."""
         total = sum(sum(row.mask) if by_token else 1 for row in rows)
-        merged = merge_equal(rows) if self.settings.epochs_per_iteration == 1 else [(row, 1) for row in rows]
+        once = self.settings.epochs_per_iteration * self.settings.minibatches == 1
+        merged = merge_equal(rows) if once else [(row, 1) for row in rows]
         merged.sort(key=lambda pair: len(pair[0].ids))
         size = self.settings.batch_size
         for start in range(0, len(merged), size):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -30,10 +31,10 @@ class Players:
             own = training if rate is None else training.model_copy(update={"learning_rate": rate})
             self.learners["proposer"] = Learner(self.proposer, own, settings.proposer.temperature)
 
-    def step(self, rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-        """One step of every learner on the rows of its roles; the metrics by learner."""
+    def step(self, rows: Sequence[Row], stream: random.Random) -> dict[str, dict[str, float]]:
+        """Let every learner learn from the rows of its roles; the metrics by learner."""
         return {
-            name: learner.step([row for row in rows if self.shared or row.role == name])
+            name: learner.step([row for row in rows if self.shared or row.role == name], stream)
             for name, learner in self.learners.items()
         }
 

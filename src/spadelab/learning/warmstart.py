@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from spadelab.environments.seeds import identity_environments
 from spadelab.environments.tasks import gold, propose_text
 from spadelab.models.local import LocalModel
 from spadelab.models.tiny.tasks import draw_environment
@@ -38,15 +39,17 @@ SOLVER_LENGTHS = {"deduction": 5, "abduction": 4, "induction": 2}
 PROPOSER_LENGTHS = {"deduction": 24, "abduction": 24, "induction": 12}
 REFERENCE_LENGTHS = {"deduction": 10, "abduction": 10, "induction": 5}
 SOLVER_SHARES = {"deduction": 0.4, "abduction": 0.3, "induction": 0.3}
+# Steps that made the weights in the package.
+STEPS = {"solver": 4000, "proposer": 2500, "shared": 4000}
 EXAMPLES_PER_SHUFFLE = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Size of the model and its training; the defaults made the weights in the package."""
+    """Size of the model and its training; the defaults, with STEPS, made the weights in the package."""
 
     role: str = "solver"
-    steps: int = 6000
+    steps: int = STEPS["solver"]
     seed: int = 0
     hidden: int = 128
     layers: int = 3
@@ -89,12 +92,15 @@ def solver_example(stream: random.Random) -> tuple[str, str]:
 
 
 def proposer_example(stream: random.Random) -> tuple[str, str]:
-    """One (prompt, completion) of the proposer; one prompt in ten has no example, as at a run's start."""
+    """One (prompt, completion) of the proposer; its example is a task, the identity, or missing."""
     kind = stream.choice(list(PROPOSER_LENGTHS))
     length = stream.randint(1, PROPOSER_LENGTHS[kind])
     references: tuple[Environment, ...] = ()
-    if stream.random() < 0.9:
+    shown = stream.random()
+    if shown < 0.8:
         references = (draw_environment(kind, stream.randint(1, REFERENCE_LENGTHS[kind]), stream),)
+    elif shown < 0.9:
+        references = tuple(seed for seed in identity_environments() if seed.kind == kind)
     prompt = proposer_prompt(Request(kind, length, references), STYLE, ())
     return prompt, propose_text(draw_environment(kind, length, stream))
 

@@ -1,4 +1,4 @@
-"""A policy on this machine: any causal language model that transformers loads, trained and sampled in place."""
+"""A policy on this machine: any causal language model of transformers, trained and sampled in place."""
 
 from __future__ import annotations
 

@@ -26,7 +26,17 @@ def replace_unbuilt(tree: dict[str, Any]) -> list[str]:
             notices.append(
                 f'{key} "{value}" is not built yet, {meaning} is used; write "{built}" to say so yourself.'
             )
-    return notices + _drop_packages(tree)
+    return notices + _switch_off_judge(tree) + _drop_packages(tree)
+
+
+def _switch_off_judge(tree: dict[str, Any]) -> list[str]:
+    judge = tree.get("judge")
+    if not isinstance(judge, dict) or judge.get("enabled") is not True:
+        return []
+    judge["enabled"] = False
+    return [
+        "judge.enabled: a judging model is not built yet, execution alone decides; write false to say so."
+    ]
 
 
 def _drop_packages(tree: dict[str, Any]) -> list[str]:

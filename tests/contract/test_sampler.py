@@ -91,7 +91,10 @@ def test_model_folder_round_trip_keeps_the_logits(fresh_model, tmp_path):
     ids = torch.tensor([fresh_model.encode_prompt("中文 and text\n")])
     with torch.no_grad():
         assert torch.equal(loaded.model(input_ids=ids).logits, fresh_model.model(input_ids=ids).logits)
-    assert loaded.tokenizer.decode(loaded.encode_completion("中文 x = 12"), skip_special_tokens=True) == "中文 x = 12"
+    assert (
+        loaded.tokenizer.decode(loaded.encode_completion("中文 x = 12"), skip_special_tokens=True)
+        == "中文 x = 12"
+    )
     assert loaded.stop_ids == fresh_model.stop_ids
 
 

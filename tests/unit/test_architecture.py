@@ -86,10 +86,14 @@ def test_nothing_is_evaluated_or_unpickled_outside_the_jail(file: Path):
         return
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in ("eval", "exec", "compile"), f"{file}:{node.lineno} calls {node.func.id}"
+            assert node.func.id not in ("eval", "exec", "compile"), (
+                f"{file}:{node.lineno} calls {node.func.id}"
+            )
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = {a.name for a in node.names} | {getattr(node, "module", "") or ""}
-            assert not names & {"pickle", "marshal", "shelve", "dill"}, f"{file}:{node.lineno} imports {names}"
+            assert not names & {"pickle", "marshal", "shelve", "dill"}, (
+                f"{file}:{node.lineno} imports {names}"
+            )
 
 
 def test_the_layer_test_sees_a_wrong_import(tmp_path: Path):

@@ -342,3 +342,11 @@ def test_any_override_loads_or_is_explained(key: str, value: str) -> None:
         load_settings(None, [f"{key}={value}"])
     except UserError as error:
         assert key in str(error) or ALIASES.get(key, "?") in str(error)
+
+
+def test_a_judge_is_not_pretended() -> None:
+    settings, notices = load_settings(None, ["judge.enabled=true"])
+    assert not settings.judge.enabled
+    assert notices == [
+        "judge.enabled: a judging model is not built yet, execution alone decides; write false to say so."
+    ]

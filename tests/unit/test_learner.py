@@ -18,7 +18,9 @@ def make_rows(model, advantages, imitation=0.0):
         completion = model.encode_completion("12" * (i + 1))
         ids = prompt + completion
         mask = (0,) * len(prompt) + (1,) * len(completion)
-        rows.append(Row(ids, mask, (0.0,) * len(ids), advantage, imitation, "solver", "deduction", f"g{i}", 0))
+        rows.append(
+            Row(ids, mask, (0.0,) * len(ids), advantage, imitation, "solver", "deduction", f"g{i}", 0)
+        )
     return rows
 
 
@@ -59,7 +61,9 @@ def test_gold_rows_are_imitated(fresh_model):
     assert metrics["gold_rows"] == 2 and metrics["policy_rows"] == 0
 
 
-@pytest.mark.parametrize("how", ["token_mean", "sequence_mean_token_mean", "sequence_mean_token_sum", "constant"])
+@pytest.mark.parametrize(
+    "how", ["token_mean", "sequence_mean_token_mean", "sequence_mean_token_sum", "constant"]
+)
 def test_micro_batches_do_not_change_the_step(fresh_model, how):
     start = {k: v.clone() for k, v in fresh_model.model.state_dict().items()}
     results = []

@@ -38,6 +38,11 @@ FORMAT_PIECES = (
 SOLVER_LENGTHS = {"deduction": 5, "abduction": 4, "induction": 2}
 PROPOSER_LENGTHS = {"deduction": 24, "abduction": 24, "induction": 12}
 REFERENCE_LENGTHS = {"deduction": 10, "abduction": 10, "induction": 5}
+# Share of the solver's sequences whose positions are spread out by random gaps of at most this many
+# (randomised positional encodings, arXiv 2305.16843): attention over longer distances than it has seen
+# is what a longer program needs first.
+STRETCHED = {"solver": 0.5, "proposer": 0.0, "shared": 0.35}
+LARGEST_GAP = 3
 SOLVER_SHARES = {"deduction": 0.4, "abduction": 0.3, "induction": 0.3}
 # Steps that made the weights in the package.
 STEPS = {"solver": 4000, "proposer": 2500, "shared": 4000}
@@ -117,10 +122,18 @@ EXAMPLES: dict[str, Callable[[random.Random], tuple[str, str]]] = {
 }
 
 
+def draw_positions(length: int, stretched: float, stream: random.Random) -> torch.Tensor:
+    """Positions 0 .. length - 1, or with probability `stretched` as many increasing ones with random gaps."""
+    if stream.random() >= stretched:
+        return torch.arange(length)
+    return torch.tensor(stream.choices(range(1, LARGEST_GAP + 1), k=length)).cumsum(0) - 1
+
+
 def draw_batches(
-    model: LocalModel, example: Callable[[random.Random], tuple[str, str]], size: int, stream: random.Random
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Endless (ids, labels) batches, [size, length]; neighbours in length share a batch, to pad little."""
+    model: LocalModel, role: str, size: int, stream: random.Random
+) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """Endless (ids, labels, positions) batches, [size, length]; sequences of similar length share a batch."""
+    example = EXAMPLES[role]
     while True:
         pairs = [example(stream) for _ in range(size * EXAMPLES_PER_SHUFFLE)]
         encoded = [(model.encode_prompt(p), model.encode_completion(c)) for p, c in pairs]
@@ -135,7 +148,8 @@ def draw_batches(
                 end = len(prompt) + len(completion)
                 ids[row, :end] = torch.tensor(prompt + completion)
                 labels[row, len(prompt) : end] = torch.tensor(completion)
-            yield ids, labels
+            positions = torch.stack([draw_positions(length, STRETCHED[role], stream) for _ in chunk])
+            yield ids, labels, positions
 
 
 def learning_rate_factor(step: int, steps: int) -> float:
@@ -158,9 +172,14 @@ def train(
         factor = 1.0 if constant_rate else learning_rate_factor(step, recipe.steps)
         for group in optimizer.param_groups:
             group["lr"] = recipe.learning_rate * factor
-        ids, labels = next(batches)
+        ids, labels, positions = next(batches)
         model.model.train()
-        loss = model.model(input_ids=ids, attention_mask=(ids != model.pad_id).long(), labels=labels).loss
+        loss = model.model(
+            input_ids=ids,
+            attention_mask=(ids != model.pad_id).long(),
+            position_ids=positions,
+            labels=labels,
+        ).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.model.parameters(), 1.0)
         optimizer.step()

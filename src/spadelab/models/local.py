@@ -30,6 +30,12 @@ class LocalModel:
     """Weights and tokenizer of one policy; `version` counts the optimiser steps it has taken."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max_length: int) -> None:
+        window = getattr(model.config, "sliding_window", None)
+        if window and getattr(model.config, "use_sliding_window", True) and window < max_length:
+            raise ValueError(
+                f"{type(model).__name__} has a sliding attention window of {window} tokens, which the sampler "
+                f"does not do; set model.max_seq_len to {window} or less"
+            )
         self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
         self.version = 0
         self.sampled_tokens = 0

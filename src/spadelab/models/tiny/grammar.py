@@ -121,13 +121,16 @@ def random_statement(stream: random.Random) -> Statement:
 
 
 def random_program(length: int, stream: random.Random) -> Program:
-    """Draw a program of `length` statements in which no statement repeats the one before it."""
-    statements: list[Statement] = []
+    """Draw a program of `length` different statements.
+
+    Different, because a trace is written by looking up the statement after the one just echoed, and a
+    statement that stands twice makes that ambiguous.
+    """
+    statements: dict[str, Statement] = {}
     while len(statements) < length:
         statement = random_statement(stream)
-        if not statements or statement.text != statements[-1].text:
-            statements.append(statement)
-    return Program(tuple(statements))
+        statements.setdefault(statement.text, statement)
+    return Program(tuple(statements.values()))
 
 
 def random_inputs(count: int, stream: random.Random) -> list[State]:

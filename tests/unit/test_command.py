@@ -12,7 +12,7 @@ import typer
 from spadelab.command.arguments import make_folder, read_arguments, read_text
 from spadelab.command.boundary import verb
 from spadelab.command.collection import Collection, open_collection, read_rows
-from spadelab.command.preflight import check_device, check_model, find_run
+from spadelab.command.preflight import check_device, check_model, find_run, load_run_settings
 from spadelab.config import Settings
 from spadelab.environments.seeds import identity_environments
 from spadelab.errors import UserError
@@ -142,6 +142,19 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(out) == {"error": "no jail"}
     with pytest.raises(ZeroDivisionError):
         code_of(ZeroDivisionError())
+
+
+def test_a_run_is_resumed_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "elsewhere" / "one"
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text('{"run": {"name": "one", "directory": "runs"}}')
+    settings, _ = load_run_settings(folder, ["run.minutes=3"])
+    assert settings.run_path == folder and settings.run.minutes == 3
+    monkeypatch.chdir(folder)
+    assert load_run_settings(Path(), [])[0].run_path == folder
+    folder.rename(tmp_path / "elsewhere" / "two")
+    with pytest.raises(UserError, match="the run is called one; give its folder that name again"):
+        load_run_settings(tmp_path / "elsewhere" / "two", [])
 
 
 def test_runs_and_models_are_found_or_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def show(name: str, result: HeldOutResult) -> None:
         table.add_row("all" if level is None else str(level), *row, end_section=level is None)
     console = Console(highlight=False, soft_wrap=True)
     console.print(table)
-    total = f"{name}: {_show(result.accuracy)} on {len(result.correct)} held-out tasks"
+    total = f"{name}: {_show(result.accuracy, 3)} on {len(result.correct)} held-out tasks"
     console.print(f"{total}, 95 % intervals", markup=False)
     if result.faults:
         console.print(f"{result.faults} answers were not judged because the sandbox failed")
@@ -79,5 +79,5 @@ def _bounds(interval: Interval) -> dict[str, float]:
     return {"accuracy": interval.estimate, "low": interval.low, "high": interval.high}
 
 
-def _show(interval: Interval) -> str:
-    return f"{interval.estimate:.3f} ({interval.low:.3f} to {interval.high:.3f})"
+def _show(interval: Interval, digits: int = 2) -> str:
+    return f"{interval.estimate:.{digits}f} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"

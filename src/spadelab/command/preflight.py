@@ -64,7 +64,14 @@ def find_run(name: str) -> Path:
 
 
 def load_run_settings(folder: Path, overrides: list[str]) -> tuple[Settings, list[str]]:
-    """The settings that a run was started with, `overrides` applied, its folder where it lies now."""
+    """The settings that a run was started with, `overrides` applied, its folder where it lies now.
+
+    Raises UserError when the folder was renamed: going on would start another run beside it.
+    """
     settings, notices = load_settings(folder / SETTINGS, overrides)
+    if folder.name != settings.run.name:
+        folder = folder.resolve()
+    if folder.name != settings.run.name:
+        raise UserError(f"{folder}: the run is called {settings.run.name}; give its folder that name again.")
     here = settings.run.model_copy(update={"directory": str(folder.parent)})
     return settings.model_copy(update={"run": here}), notices

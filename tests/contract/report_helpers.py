@@ -19,7 +19,7 @@ from spadelab.records import Admission, Check, Draft, Environment, Episode, Gene
 from spadelab.rng import Streams
 from spadelab.store.run import Run
 
-FACTS = {"backend": "bwrap", "layers": {"seccomp": "strict", "landlock": 4}, "canaries": {"fork": True}}
+FACTS = {"backend": "bubblewrap", "layers": {"seccomp": "strict", "landlock": 4}, "canaries": {"fork": True}}
 
 
 def make_settings(directory: Path, *overrides: str) -> Settings:

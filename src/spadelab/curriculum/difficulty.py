@@ -13,7 +13,8 @@ class Band:
     """Settings of a target. Difficulties are executed statements, solve rates lie in [0, 1].
 
     Outside [low, high] the target moves by `step`. A share `replay` of the requests is for easier
-    tasks, against forgetting; the others reach from one below the target to `ahead` above. `smoothing` is the weight of the past in the running solve rate.
+    tasks, against forgetting; the others reach from one below the target to `ahead` above it.
+    `smoothing` is the weight of the past in the running solve rate.
     """
 
     minimum: float = 1.0

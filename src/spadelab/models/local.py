@@ -33,8 +33,8 @@ class LocalModel:
         window = getattr(model.config, "sliding_window", None)
         if window and getattr(model.config, "use_sliding_window", True) and window < max_length:
             raise ValueError(
-                f"{type(model).__name__} has a sliding attention window of {window} tokens, which the sampler "
-                f"does not do; set model.max_seq_len to {window} or less"
+                f"{type(model).__name__} has a sliding attention window of {window} tokens, which the "
+                f"sampler does not do; set model.max_seq_len to {window} or less"
             )
         self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
         self.version = 0

@@ -170,7 +170,8 @@ def test_it_says_what_the_records_say(tmp_path: Path) -> None:
     for name, seconds, share in (("model", 12, 48), ("learner", 8, 32), ("sandbox", 3, 12), ("other", 2, 8)):
         assert f"{name}{seconds}.0 s{share}.0%" in text
     assert "WITHOUT ANY ISOLATION" not in text
-    assert "layers" in text and "landlock: 4" in text
+    assert "layersseccomp: strict, landlock: 4" in text
+    assert "canary attacks containedfork: yes" in text
 
 
 def test_it_claims_nothing_that_the_intervals_do_not_show(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ UNSAFE = (
     "They could read, change and send everything that the user who ran it could. Do not trust the machine, "
     "nor the figures below."
 )
+FACT_NAMES = {"canaries": "canary attacks contained"}
 FILES = (
     ("data/sft.jsonl", "supervised fine-tuning: right answers as `messages`"),
     ("data/preferences.jsonl", "preference pairs: `prompt`, `chosen`, `rejected`"),
@@ -133,7 +134,10 @@ def _show_sandbox(run: Run) -> Html:
     parts = []
     if is_unsafe(run.settings, facts):
         parts.append(element("div", text(UNSAFE), class_="danger"))
-    rows = [("asked for", box.executor_type), *((name, _show_fact(value)) for name, value in facts.items())]
+    rows = [
+        ("asked for", box.executor_type),
+        *((FACT_NAMES.get(name, name), _show_fact(value)) for name, value in facts.items()),
+    ]
     limits = f"{box.timeout_seconds:g} s, {box.memory_limit_mb} MiB for one program"
     rows.append(("limits", limits))
     if not facts:
@@ -142,11 +146,10 @@ def _show_sandbox(run: Run) -> Html:
 
 
 def _show_fact(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
     if isinstance(value, dict):
-        # Canaries and layers: what held is named briefly, everything else in full.
-        held = [name for name, item in value.items() if item is True]
-        others = [f"{name}: {item}" for name, item in value.items() if item is not True]
-        return ", ".join([*held, *others])
+        return ", ".join(f"{name}: {_show_fact(item)}" for name, item in value.items())
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return str(value)

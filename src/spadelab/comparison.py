@@ -16,7 +16,7 @@ import torch
 
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
-from spadelab.evaluation.heldout import HeldOutResult, build_heldout, evaluate, heldout_shapes
+from spadelab.evaluation.heldout import LEVELS, HeldOutResult, build_heldout, evaluate, heldout_keys
 from spadelab.evaluation.statistics import bootstrap
 from spadelab.learning.players import load_policy
 from spadelab.learning.warmstart import SOLVER_LENGTHS, Recipe, train
@@ -27,13 +27,15 @@ from spadelab.rng import Streams
 from spadelab.sandbox import Sandbox
 
 SHARED = ("model.base_model_path=tiny-shared", "proposer.model=same")
+# The baselines without a curriculum draw difficulties from the benchmark's own range.
+RANGE = f"self_play.max_difficulty={json.dumps({kind: max(levels) for kind, levels in LEVELS.items()})}"
 # What each arm changes in the settings; "start" and "start_shared" are only measured.
 ARMS: dict[str, tuple[str, ...]] = {
     "start": (),
     "self_play": (),
     "warm_start": (),
-    "fixed": ("self_play.mode=fixed",),
-    "uniform": ("self_play.mode=uniform",),
+    "fixed": ("self_play.mode=fixed", RANGE),
+    "uniform": ("self_play.mode=uniform", RANGE),
     "frozen_proposer": ("proposer.train=false",),
     "gold_off": ("training.gold_weight=0",),
     "imitation": ("training.method=sft",),
@@ -59,7 +61,7 @@ def run_arm(arm: str, seed: int, settings: Settings, seconds: float) -> dict[str
         elif arm.startswith("start"):
             solver = load_policy(settings, settings.solver_model)
         else:
-            loop = Loop(settings, sandbox, heldout_shapes(benchmark))
+            loop = Loop(settings, sandbox, heldout_keys(benchmark))
             details = play_arm(loop, settings, sandbox)
             solver = loop.players.solver
         limits = Loop.limits_of(settings)

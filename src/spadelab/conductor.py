@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from spadelab.config import Settings
-from spadelab.evaluation.heldout import HeldOutResult, build_heldout, evaluate, heldout_shapes
+from spadelab.evaluation.heldout import HeldOutResult, build_heldout, evaluate, heldout_keys
 from spadelab.evaluation.judging import judge_difficulty
 from spadelab.evaluation.report import write_report
 from spadelab.learning.datasets import write_datasets
@@ -66,7 +66,7 @@ class Conductor:
     def __init__(self, settings: Settings, run: Run, sandbox: Sandbox, observer: Observer) -> None:
         self.settings, self.run, self.sandbox, self.observer = settings, run, sandbox, observer
         self.benchmark = build_heldout(settings.evaluation.seed, settings.evaluation.tasks)
-        self.loop = Loop(settings, sandbox, heldout_shapes(self.benchmark))
+        self.loop = Loop(settings, sandbox, heldout_keys(self.benchmark))
         self.evaluations: dict[str, list[Any]] = {"heldout": [], "judged": []}
 
     def run_all(self) -> Outcome:

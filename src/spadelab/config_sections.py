@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -30,6 +30,14 @@ Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Difficulty = Annotated[float, Field(ge=1)]
 Temperature = Annotated[float, Field(gt=0, le=10)]
+
+
+BUNDLED_MODELS = {"tiny": "solver", "tiny-proposer": "proposer", "tiny-shared": "shared"}
+"""Names of the models in the package, and the roles they were warm-started for."""
+
+# Where the bundled solver's warm start ends, and where the bundled proposer's does.
+FIRST_DIFFICULTY: dict[Kind, Difficulty] = {"deduction": 5.0, "abduction": 4.0, "induction": 1.0}
+LARGEST_DIFFICULTY: dict[Kind, Difficulty] = {"deduction": 24.0, "abduction": 24.0, "induction": 12.0}
 
 
 class Section(BaseModel):
@@ -109,7 +117,7 @@ class SolverSettings(Section):
     model: str | None = None
     """A model folder; null: `model.base_model_path`."""
     temperature: Temperature = 1.0
-    rollouts: int = Field(default=8, ge=2, le=1024)
+    rollouts: int = Field(default=4, ge=2, le=1024)
     """Attempts at each task; at least 2, since solve rates and baselines come from the group."""
     max_new_tokens: Count = 320
     prompts: Prompts = "compact"
@@ -130,22 +138,22 @@ class SelfPlaySettings(Section):
     iterations: Count = 1
     rounds_per_iteration: Count = 100
     """Cycles in an iteration; the run has `iterations * rounds_per_iteration` cycles."""
-    tasks_per_round: Count = 32
+    tasks_per_round: Count = 48
     """Drafts in a cycle, over all task types."""
-    initial_difficulty: Difficulty | dict[Kind, Difficulty] = 3.0
+    initial_difficulty: Difficulty | dict[Kind, Difficulty] = FIRST_DIFFICULTY
     """Executed statements asked for at first; one number, or one for each task type."""
-    max_difficulty: Difficulty | dict[Kind, Difficulty] = 64.0
+    max_difficulty: Difficulty | dict[Kind, Difficulty] = LARGEST_DIFFICULTY
     """Most executed statements ever asked for; one number, or one for each task type."""
-    task_types: dict[Kind, NonNegative] = dict.fromkeys(get_args(Kind), 1.0)
+    task_types: dict[Kind, NonNegative] = {"deduction": 0.4, "abduction": 0.4, "induction": 0.2}
     """Relative share of each task type; a type that is not named gets none."""
-    step: float = Field(default=0.25, gt=0)
+    step: float = Field(default=0.5, gt=0)
     """Change of the difficulty target after a cycle outside [low, high]."""
-    low: Share = 0.4
-    high: Share = 0.6
+    low: Share = 0.3
+    high: Share = 0.45
     """Solve rates between which the difficulty target stays."""
-    ahead: int = Field(default=1, ge=0, le=16)
+    ahead: int = Field(default=2, ge=0, le=16)
     """Statements above the target that are still asked for."""
-    replay: Share = 0.4
+    replay: Share = 0.25
     """Share of drafts asked for below the target, against forgetting."""
 
     @model_validator(mode="after")
@@ -166,11 +174,11 @@ class SelfPlaySettings(Section):
 
     def start_of(self, kind: Kind) -> float:
         """The first difficulty target of a task type."""
-        return _of(self.initial_difficulty, kind, 3.0)
+        return _of(self.initial_difficulty, kind, FIRST_DIFFICULTY[kind])
 
     def limit_of(self, kind: Kind) -> float:
         """The highest difficulty target of a task type."""
-        return _of(self.max_difficulty, kind, 64.0)
+        return _of(self.max_difficulty, kind, LARGEST_DIFFICULTY[kind])
 
 
 def _of(value: float | dict[Kind, float], kind: Kind, default: float) -> float:
@@ -215,7 +223,7 @@ class TrainingSettings(Section):
     method: Literal["rl", "sft", "sft_or_ppo"] = "rl"
     """"rl", "sft" (gold term alone), or "sft_or_ppo" (rl, gold term required)."""
     learning_rate: float = Field(default=5e-4, ge=0, le=1)
-    proposer_learning_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    proposer_learning_rate: Annotated[float, Field(ge=0, le=1)] | None = 1e-4
     """The proposer's where it has its own weights; null: `learning_rate`."""
     batch_size: Count = 32
     """Rows in a micro batch."""
@@ -225,9 +233,9 @@ class TrainingSettings(Section):
     """Weight of imitating correct answers that execution provided; 0: pure RL."""
     gold_tasks: Literal["frontier", "unmastered"] = "unmastered"
     """Tasks whose answers are imitated: solved sometimes ("frontier"), or not always ("unmastered")."""
-    gold_replay: int = Field(default=0, ge=0)
+    gold_replay: int = Field(default=240, ge=0)
     """Earlier tasks whose answers are imitated again in each cycle, mastered ones among them."""
-    minibatches: Count = 1
+    minibatches: Count = 4
     """Optimiser steps in one pass over the rows of a cycle."""
     clip_low: float = Field(default=0.2, gt=0, lt=1)
     clip_high: float = Field(default=0.28, gt=0)
@@ -259,7 +267,7 @@ class EvaluationSettings(Section):
 
     every: int = Field(default=0, ge=0)
     """Cycles between evaluations; 0: only at the start and at the end."""
-    tasks: Count = 900
+    tasks: Count = 1200
     seed: int = Field(default=12345, ge=0, lt=2**63)
 
 

@@ -128,7 +128,7 @@ class Loop:
     def withhold(self, admission: Admission) -> Admission:
         """Refuse a draft whose program is in the held-out benchmark."""
         environment = admission.environment
-        if environment is None or not self.withheld or shape_key(environment.source) not in self.withheld:
+        if environment is None or self.withheld.isdisjoint((environment.key, shape_key(environment.source))):
             return admission
         check = Check("held_out", False, "held_out", "the program is part of the held-out benchmark")
         return replace(admission, checks=(*admission.checks, check), environment=None)

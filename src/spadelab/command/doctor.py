@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from spadelab.command.boundary import print_json
-from spadelab.command.preflight import BUNDLED_NAMES, check_model
+from spadelab.command.preflight import check_model
+from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.errors import UserError
 from spadelab.sandbox import Sandbox, SandboxUnavailable, self_test
 from spadelab.store.registration import PACKAGES
@@ -73,7 +74,7 @@ def examine_torch(problems: list[str]) -> dict[str, Any]:
 def examine_models(problems: list[str]) -> dict[str, str]:
     """The folder of each bundled model, "missing" where it is not complete."""
     found = {}
-    for name in BUNDLED_NAMES:
+    for name in BUNDLED_MODELS:
         try:
             found[name] = str(check_model(name))
         except UserError as error:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from spadelab.config import Settings, load_settings
 from spadelab.config_files import check_model_folder
+from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.errors import UserError
 from spadelab.store.registration import DATABASE, SETTINGS
-
-BUNDLED_NAMES = {"tiny": "solver", "tiny-proposer": "proposer"}
 
 
 def check_models(settings: Settings) -> dict[str, Path]:
@@ -21,17 +20,17 @@ def check_models(settings: Settings) -> dict[str, Path]:
 
 
 def check_model(name: str) -> Path:
-    """The folder of one model ("tiny", "tiny-proposer" or a path), complete and readable, or UserError."""
-    from spadelab.models.local import BUNDLED
+    """The folder of one model (the name of a bundled one, or a path), complete and readable, or UserError."""
+    from spadelab.models.local import resolve_model
 
-    if name not in BUNDLED_NAMES:
+    folder = resolve_model(name)
+    if name not in BUNDLED_MODELS:
         check_model_folder(name)
-        return Path(name)
-    folder = BUNDLED / BUNDLED_NAMES[name]
+        return folder
     try:
         check_model_folder(folder)
     except UserError:
-        role = BUNDLED_NAMES[name]
+        role = BUNDLED_MODELS[name]
         raise UserError(
             f"{folder}: the bundled model {name} is missing from this installation; install spadelab again "
             f"or make it with spadelab warmstart --role {role} --out {folder}."

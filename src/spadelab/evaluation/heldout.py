@@ -20,8 +20,8 @@ from spadelab.rng import Streams
 from spadelab.sandbox import Limits, Sandbox
 
 # Difficulty levels (statements) by task type, each with the same number of tasks: from single
-# statements to more than twice what the warm start showed.
-LEVELS = {"deduction": range(1, 13), "abduction": range(1, 13), "induction": range(1, 7)}
+# statements to three times what the warm start showed.
+LEVELS = {"deduction": range(1, 17), "abduction": range(1, 17), "induction": range(1, 9)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,13 @@ def build_heldout(seed: int, tasks: int) -> list[Environment]:
     return list(found.values())
 
 
-def heldout_shapes(environments: Sequence[Environment]) -> frozenset[str]:
-    """Shape keys of all benchmark programs above the atoms: self-play must not train on these."""
-    return frozenset(shape_key(e.source) for e in environments if e.difficulty > 1)
+def heldout_keys(environments: Sequence[Environment]) -> frozenset[str]:
+    """What self-play must not train on: the shape of every program above the atoms, and every task.
+
+    An atom (one statement) may be trained on with other inputs; a model cannot compose what it never saw.
+    """
+    shapes = {shape_key(e.source) for e in environments if e.difficulty > 1}
+    return frozenset(shapes | {task_key(e.kind, e.source, e.inputs) for e in environments})
 
 
 def evaluate(

@@ -8,22 +8,19 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.models.sampler import sample
 from spadelab.records import Generation
 
-BUNDLED = Path(__file__).parent / "tiny"
+PACKAGE = Path(__file__).parent / "tiny"
 # Rows of one sampling batch: large enough to amortise the per-step overhead, small enough for the cache
 # of a tiny model to stay near the processor.
 ROWS_PER_BATCH = 256
 
 
 def resolve_model(name: str) -> Path:
-    """The folder of a model: "tiny" and "tiny-proposer" are in the package, anything else is a path."""
-    return (
-        BUNDLED / {"tiny": "solver", "tiny-proposer": "proposer"}[name]
-        if name.startswith("tiny")
-        else Path(name)
-    )
+    """The folder of a model: a bundled one by its name, anything else is a path."""
+    return PACKAGE / BUNDLED_MODELS[name] if name in BUNDLED_MODELS else Path(name)
 
 
 class LocalModel:

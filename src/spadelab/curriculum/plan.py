@@ -31,7 +31,7 @@ class Curriculum:
         self.mode, self.size, self.references = play.mode, play.tasks_per_round, settings.proposer.references
         self.tolerance = settings.credit.obey_tolerance
         self.shares = {kind: share for kind, share in play.task_types.items() if share > 0}
-        self.targets = {
+        self.targets: dict[str, DifficultyTarget] = {
             kind: DifficultyTarget(
                 play.start_of(kind),
                 Band(1.0, play.limit_of(kind), play.low, play.high, play.step, play.replay, ahead=play.ahead),

@@ -61,7 +61,7 @@ class Learner:
                 stream.shuffle(gold)
             for part in range(count):
                 steps += self._optimise(policy[part::count], gold[part::count], totals)
-        self.model.model.eval()
+        self.model.model.train(False)
         return metrics | {"steps": steps} | {name: value / max(1, steps) for name, value in totals.items()}
 
     def _optimise(self, policy: Sequence[Row], gold: Sequence[Row], totals: dict[str, float]) -> int:

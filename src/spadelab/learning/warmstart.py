@@ -164,9 +164,7 @@ def train(
     optimizer = torch.optim.AdamW(
         model.model.parameters(), lr=recipe.learning_rate, betas=(0.9, 0.98), weight_decay=0.01
     )
-    batches = draw_batches(
-        model, EXAMPLES[recipe.role], recipe.batch, Streams(recipe.seed).python("examples")
-    )
+    batches = draw_batches(model, recipe.role, recipe.batch, Streams(recipe.seed).python("examples"))
     started, mean = time.process_time(), 0.0
     for step in range(recipe.steps):
         factor = 1.0 if constant_rate else learning_rate_factor(step, recipe.steps)
@@ -194,7 +192,7 @@ def train(
                 }
             )
             mean = 0.0
-        model.model.eval()
+        model.model.train(False)
         yield step + 1
 
 

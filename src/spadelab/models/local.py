@@ -49,7 +49,7 @@ class LocalModel:
             folder, dtype=getattr(torch, dtype), local_files_only=True
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        return cls(model.to(device).eval(), tokenizer, max_length)
+        return cls(model.to(device).train(False), tokenizer, max_length)  # type: ignore[arg-type]
 
     def save(self, folder: Path) -> None:
         """Write weights and tokenizer so that `load` (or any other program) can read them."""
@@ -83,7 +83,7 @@ class LocalModel:
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i]))
         per_batch = max(1, ROWS_PER_BATCH // group)
         results: dict[int, list[Generation]] = {}
-        self.model.eval()
+        self.model.train(False)
         for start in range(0, len(order), per_batch):
             batch = order[start : start + per_batch]
             room = self.max_length - max(len(encoded[i]) for i in batch)
@@ -104,7 +104,7 @@ class LocalModel:
                 self.sampled_tokens += sum(len(member.ids) for member in members)
                 results[i] = [
                     Generation(
-                        self.tokenizer.decode(member.ids, skip_special_tokens=True),
+                        str(self.tokenizer.decode(member.ids, skip_special_tokens=True)),
                         encoded[i],
                         tuple(member.ids),
                         tuple(member.logprobs),

@@ -21,21 +21,21 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 COMPACT_SHARE = 0.2
 
 
-class SlabLayer(CacheLayerMixin):
+class SlabLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
     """Keys and values of one layer, [rows, heads, capacity, dim], filled from the left."""
 
     is_sliding = False
 
     def __init__(self, capacity: int, group: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.capacity, self.group, self.length = capacity, group, 0
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         """Allocate the slab with `group` rows for each prefilled prompt."""
         rows, heads, _, width = key_states.shape
         shape = (rows * self.group, heads, self.capacity)
-        self.keys = key_states.new_empty(*shape, width)
-        self.values = value_states.new_empty(*shape, value_states.shape[-1])
+        self.slab_keys = key_states.new_empty(*shape, width)
+        self.slab_values = value_states.new_empty(*shape, value_states.shape[-1])
         self.dtype, self.device = key_states.dtype, key_states.device
         self.is_initialized = True
 
@@ -44,18 +44,18 @@ class SlabLayer(CacheLayerMixin):
         end = self.length + key_states.shape[-2]
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-            self.keys[:, :, :end] = key_states.repeat_interleave(self.group, dim=0)
-            self.values[:, :, :end] = value_states.repeat_interleave(self.group, dim=0)
+            self.slab_keys[:, :, :end] = key_states.repeat_interleave(self.group, dim=0)
+            self.slab_values[:, :, :end] = value_states.repeat_interleave(self.group, dim=0)
             self.length = end
             return key_states, value_states
-        self.keys[:, :, self.length : end] = key_states
-        self.values[:, :, self.length : end] = value_states
+        self.slab_keys[:, :, self.length : end] = key_states
+        self.slab_values[:, :, self.length : end] = value_states
         self.length = end
-        return self.keys[:, :, :end], self.values[:, :, :end]
+        return self.slab_keys[:, :, :end], self.slab_values[:, :, :end]
 
     def select(self, rows: Tensor) -> None:
         """Keep only `rows`; the filled part is copied, the rest allocated anew."""
-        for name in ("keys", "values"):
+        for name in ("slab_keys", "slab_values"):
             old = getattr(self, name)
             new = old.new_empty(len(rows), *old.shape[1:])
             new[:, :, : self.length] = old[rows, :, : self.length]
@@ -102,7 +102,7 @@ def sample(
     """
     longest = max(len(prompt) for prompt in prompts)
     capacity = longest + max_new_tokens
-    layers = [SlabLayer(capacity, group) for _ in range(model.config.num_hidden_layers)]
+    layers: list[Any] = [SlabLayer(capacity, group) for _ in range(model.config.num_hidden_layers)]
     cache = Cache(layers=layers)
     ids = torch.tensor([[pad_id] * (longest - len(p)) + list(p) for p in prompts], device=model.device)
     padding = torch.tensor([longest - len(p) for p in prompts], device=model.device)

@@ -30,7 +30,7 @@ def build_tokenizer(prompt_pieces: list[str], max_length: int) -> PreTrainedToke
     tokenizer.add_tokens(
         [AddedToken(piece, special=False, normalized=False) for piece in pieces if len(piece) > 1]
     )
-    wrapped = PreTrainedTokenizerFast(
+    wrapped = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer,
         pad_token="<|pad|>",
         eos_token="<|end|>",

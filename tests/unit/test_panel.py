@@ -90,6 +90,7 @@ def test_the_panel_shows_the_state_of_the_run() -> None:
     text = draw(progress)
     for part in ("10/40", "88%", "-0.12", "2100 tok/s", "400 programs/s", "latest 0.500", "(cycle 10)"):
         assert part in text
+    assert any(line.startswith("│ task type") for line in text.splitlines())
     (row,) = [line for line in text.splitlines() if "deduction" in line]
     assert [cell for cell in row.split() if cell[0].isdigit()] == ["50%", "4.0", "4.2"]
     (row,) = [line for line in text.splitlines() if "induction" in line]

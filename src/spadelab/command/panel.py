@@ -145,10 +145,13 @@ def draw_panel(progress: Progress, stopping: bool) -> Panel:
         ("stopping after this cycle; Ctrl-C again stops at once" if stopping else progress.stage, "bold"),
         f"   {so_far} so far, {show_duration(progress.remaining)} left",
     )
-    parts: list[Text | Table | ProgressBar] = [clock]
+    parts: list[Text | Table] = [clock]
     if progress.last is not None:
-        parts += [ProgressBar(total=1.0, completed=progress.share), _draw_kinds(progress.last)]
-    parts.append(_draw_numbers(progress))
+        bar = Table.grid(expand=True)  # a bar alone would not end its line
+        bar.add_row(ProgressBar(total=1.0, completed=progress.share))
+        parts += [bar, _draw_kinds(progress.last)]
+    if progress.last is not None or progress.heldout:
+        parts.append(_draw_numbers(progress))
     title = f"spadelab  {progress.settings.run_path}"
     return Panel(Group(*parts), title=title, title_align="left", width=WIDTH, border_style="dim")
 

@@ -1,0 +1,116 @@
+"""The curriculum as the loop uses it: requests, selection, lessons, modes, state."""
+
+import json
+import random
+
+import pytest
+
+from spadelab.config import load_settings
+from spadelab.curriculum.plan import FIXED_TASKS, Curriculum
+from spadelab.records import Admission, Check, Draft, Environment
+
+
+def settings(*overrides: str):
+    base = ["self_play.tasks_per_round=12", "self_play.initial_difficulty=5", "self_play.max_difficulty=9"]
+    return load_settings(None, [*base, *overrides])[0]
+
+
+def environment(name: str, kind: str = "deduction", difficulty: int = 5) -> Environment:
+    return Environment(name, name, "programs", kind, "def f(a): return a", ("1",), ("1",), difficulty)
+
+
+def admit(name: str, asked: int = 5, difficulty: int = 5) -> Admission:
+    draft = Draft(name, "deduction", "text", asked)
+    return Admission(draft, (Check("gate", True),), environment(name, difficulty=difficulty))
+
+
+def test_requests_follow_shares_and_target():
+    curriculum = Curriculum(
+        settings('self_play.task_types={"deduction": 1}', "self_play.replay=0", "self_play.ahead=2"), []
+    )
+    requests = curriculum.plan(0, random.Random(0))
+    assert len(requests) == 12 and {r.kind for r in requests} == {"deduction"}
+    assert {r.difficulty for r in requests} == {4, 5, 6, 7}
+
+
+def test_uniform_mode_covers_the_whole_range_whatever_the_solver_does():
+    curriculum = Curriculum(settings("self_play.mode=uniform"), [])
+    curriculum.update(0, [admit("a")], [environment("a")], {"a": (4, 4)})
+    stream = random.Random(0)
+    asked = {r.difficulty for _ in range(40) for r in curriculum.plan(0, stream)}
+    assert asked == set(range(1, 10))
+
+
+def test_fixed_mode_writes_once_and_then_only_samples():
+    curriculum = Curriculum(settings("self_play.mode=fixed"), [])
+    stream = random.Random(0)
+    assert len(curriculum.plan(0, stream)) == FIXED_TASKS
+    written = [admit(f"t{i}") for i in range(40)]
+    first = curriculum.select(written, stream)
+    assert curriculum.plan(1, stream) == []
+    second = curriculum.select([], stream)
+    names = {a.environment.id for a in written if a.environment}
+    assert len(first) == len(second) == 12 and {e.id for e in first + second} <= names and first != second
+
+
+@pytest.mark.parametrize(("wins", "direction"), [(4, 1), (0, -1)])
+def test_the_target_follows_the_solve_rate(wins, direction):
+    curriculum = Curriculum(settings(), [])
+    before = curriculum.targets["deduction"].value
+    for cycle in range(3):
+        new = [admit(f"{cycle}-{i}") for i in range(4)]
+        environments = [a.environment for a in new if a.environment]
+        curriculum.update(cycle, new, environments, {e.id: (wins, 4) for e in environments})
+    assert (curriculum.targets["deduction"].value - before) * direction > 0
+
+
+def test_a_target_does_not_trust_a_request_that_was_not_obeyed():
+    curriculum = Curriculum(settings(), [])
+    new = [admit(f"{i}", asked=9, difficulty=1) for i in range(4)]
+    environments = [a.environment for a in new if a.environment]
+    curriculum.update(0, new, environments, {e.id: (4, 4) for e in environments})
+    assert curriculum.targets["deduction"].value == 5
+
+
+def test_rejected_drafts_are_topped_up_from_the_buffer():
+    curriculum = Curriculum(settings(), [])
+    old = [admit(f"old{i}") for i in range(20)]
+    environments = [a.environment for a in old if a.environment]
+    curriculum.update(0, old, environments, {e.id: (2, 4) for e in environments})
+    chosen = curriculum.select([admit("new")], random.Random(0))
+    assert len(chosen) == 12 and chosen[0].id == "new" and len({e.id for e in chosen}) == 12
+
+
+def test_earlier_lessons_come_again_with_mastered_tasks_among_them():
+    curriculum = Curriculum(settings(), [])
+    mastered = [admit(f"m{i}") for i in range(20)]
+    easy = [a.environment for a in mastered if a.environment]
+    curriculum.update(0, mastered, easy, {e.id: (4, 4) for e in easy})
+    first = [environment(f"l{i}") for i in range(20)]
+    assert [e.id for e in curriculum.learn(first, 0, random.Random(0))] == [e.id for e in first]
+    again = curriculum.learn([environment("new")], 12, random.Random(0))
+    ids = [e.id for e in again]
+    assert ids[0] == "new" and len(ids) == 13
+    assert sum(i.startswith("l") for i in ids) == 8 and sum(i.startswith("m") for i in ids) == 4
+
+
+def test_examples_come_from_the_buffer_and_from_the_seeds_before():
+    curriculum = Curriculum(settings(), [environment("seed")])
+    deductions = [r for r in curriculum.plan(0, random.Random(0)) if r.kind == "deduction"]
+    assert {r.references[0].id for r in deductions} == {"seed"}
+    curriculum.update(0, [admit("a")], [environment("a")], {"a": (1, 4)})
+    deductions = [r for r in curriculum.plan(1, random.Random(0)) if r.kind == "deduction"]
+    assert {r.references[0].id for r in deductions} == {"a"}
+
+
+def test_restored_state_plans_the_same():
+    one = Curriculum(settings(), [])
+    new = [admit(f"{i}") for i in range(6)]
+    environments = [a.environment for a in new if a.environment]
+    one.update(0, new, environments, {e.id: (i % 5, 4) for i, e in enumerate(environments)})
+    one.learn(environments, 4, random.Random(0))
+    two = Curriculum(settings(), [])
+    two.restore(json.loads(json.dumps(one.state())))
+    assert two.plan(1, random.Random(3)) == one.plan(1, random.Random(3))
+    assert two.learn([], 6, random.Random(3)) == one.learn([], 6, random.Random(3))
+    assert two.state() == one.state()

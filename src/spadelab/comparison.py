@@ -126,6 +126,7 @@ def summarise(result: HeldOutResult) -> dict[str, Any]:
         "kinds": result.by_kind(),
         "cells": {k: {str(level): v for level, v in rows.items()} for k, rows in result.cells().items()},
         "correct": [int(value) for value in result.correct],
+        "strata": [f"{kind} {level}" for kind, level in zip(result.kinds, result.levels, strict=True)],
         "faults": result.faults,
     }
 
@@ -175,13 +176,17 @@ def read_results(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def tabulate(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row an arm: mean accuracy with its 95 % bootstrap interval over seeds and tasks, and more means."""
+    """One row an arm: mean accuracy with its 95 % bootstrap interval, and more means.
+
+    Seeds are resampled, and tasks within the benchmark's cells of kind and level, which are fixed by design.
+    """
     rows = []
     for arm in ARMS:
         entries = [entry for entry in results if entry["arm"] == arm]
         if not entries:
             continue
-        interval = bootstrap([entry["correct"] for entry in entries], Streams(0).numpy(f"bootstrap {arm}"))
+        table = [entry["correct"] for entry in entries]
+        interval = bootstrap(table, Streams(0).numpy(f"bootstrap {arm}"), strata=entries[0]["strata"])
         kinds = {k: sum(e["kinds"][k] for e in entries) / len(entries) for k in entries[0]["kinds"]}
         row = {
             "arm": arm,

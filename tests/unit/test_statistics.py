@@ -130,3 +130,14 @@ def test_overlap() -> None:
     assert Interval(0.5, 0.4, 0.6).overlaps(Interval(0.7, 0.6, 0.8))
     assert not Interval(0.5, 0.4, 0.6).overlaps(Interval(0.7, 0.61, 0.8))
     assert not Interval(0.7, 0.61, 0.8).overlaps(Interval(0.5, 0.4, 0.6))
+
+
+def test_bootstrap_within_strata_has_no_variance_between_them() -> None:
+    table = [[1.0] * 50 + [0.0] * 50]
+    plain = statistics.bootstrap(table, np.random.default_rng(4))
+    within = statistics.bootstrap(table, np.random.default_rng(4), strata=["easy"] * 50 + ["hard"] * 50)
+    assert plain.high - plain.low > 0.15
+    assert (within.low, within.estimate, within.high) == (0.5, 0.5, 0.5)
+    mixed = [[float(i % 2) for i in range(100)]]
+    wide = statistics.bootstrap(mixed, np.random.default_rng(4), strata=["a"] * 100)
+    assert wide == statistics.bootstrap(mixed, np.random.default_rng(4))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
 
@@ -76,22 +76,27 @@ def bootstrap(
     stream: np.random.Generator,
     confidence: float = 0.95,
     draws: int = 2000,
+    strata: Sequence[Hashable] | None = None,
 ) -> Interval:
     """Percentile interval of the mean of `table` [seeds, tasks], both resampled with replacement.
 
     The same tasks stand in every row, so columns are drawn once for all seeds: a task that is hard
-    for one seed is hard for all. One row gives the interval over tasks alone. Raises ValueError
-    for an empty or ragged table.
+    for one seed is hard for all. One row gives the interval over tasks alone. `strata` names the
+    stratum of each task where their numbers are fixed by design: tasks are then drawn within strata.
+    Raises ValueError for an empty or ragged table.
     """
     values = np.asarray(table, dtype=np.float64)
     if values.ndim != 2 or values.size == 0:
         raise ValueError("the bootstrap needs a full table of seeds by tasks")
     tail = (1 - _valid(confidence)) / 2
     seeds, tasks = values.shape
+    names = list(strata) if strata is not None else [None] * tasks
+    members = [np.flatnonzero([name == key for name in names]) for key in dict.fromkeys(names)]
     means = np.empty(draws)
     for draw in range(draws):
         rows = values[stream.integers(seeds, size=seeds)].mean(axis=0)
-        means[draw] = rows[stream.integers(tasks, size=tasks)].mean()
+        chosen = [group[stream.integers(len(group), size=len(group))] for group in members]
+        means[draw] = rows[np.concatenate(chosen)].mean()
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(float(values.mean()), float(low), float(high))
 

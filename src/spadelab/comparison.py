@@ -16,7 +16,7 @@ import torch
 
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
-from spadelab.evaluation.heldout import LEVELS, HeldOutResult, build_heldout, evaluate, heldout_keys
+from spadelab.evaluation.heldout import HeldOutResult, build_heldout, evaluate, heldout_keys
 from spadelab.evaluation.statistics import bootstrap
 from spadelab.learning.players import load_policy
 from spadelab.learning.warmstart import SOLVER_LENGTHS, Recipe, train
@@ -27,15 +27,13 @@ from spadelab.rng import Streams
 from spadelab.sandbox import Sandbox
 
 SHARED = ("model.base_model_path=tiny-shared", "proposer.model=same")
-# The baselines without a curriculum draw difficulties from the benchmark's own range.
-RANGE = f"self_play.max_difficulty={json.dumps({kind: max(levels) for kind, levels in LEVELS.items()})}"
 # What each arm changes in the settings; "start" and "start_shared" are only measured.
 ARMS: dict[str, tuple[str, ...]] = {
     "start": (),
     "self_play": (),
     "warm_start": (),
-    "fixed": ("self_play.mode=fixed", RANGE),
-    "uniform": ("self_play.mode=uniform", RANGE),
+    "fixed": ("self_play.mode=fixed",),
+    "uniform": ("self_play.mode=uniform",),
     "frozen_proposer": ("proposer.train=false",),
     "gold_off": ("training.gold_weight=0",),
     "imitation": ("training.method=sft",),

@@ -146,13 +146,13 @@ class SelfPlaySettings(Section):
     """Most executed statements ever asked for; one number, or one for each task type."""
     task_types: dict[Kind, NonNegative] = {"deduction": 0.4, "abduction": 0.4, "induction": 0.2}
     """Relative share of each task type; a type that is not named gets none."""
-    step: float = Field(default=0.5, gt=0)
+    step: float = Field(default=1.0, gt=0)
     """Change of the difficulty target after a cycle outside [low, high]."""
-    low: Share = 0.3
-    high: Share = 0.45
+    low: Share = 0.2
+    high: Share = 0.35
     """Solve rates between which the difficulty target stays."""
-    ahead: int = Field(default=2, ge=0, le=16)
-    """Statements above the target that are still asked for."""
+    ahead: Share = 0.4
+    """How far above the target is still asked for, as a share of it; at least one statement."""
     replay: Share = 0.25
     """Share of drafts asked for below the target, against forgetting."""
 

@@ -80,11 +80,19 @@ def test_nonsense_is_refused() -> None:
 
 
 def test_requests_around_the_target() -> None:
-    target = DifficultyTarget(6.25, replace(SHARP, replay=0.0))
+    target = DifficultyTarget(6.25, replace(SHARP, replay=0.0, ahead=0.0))
     stream = random.Random(0)
     drawn = [target.sample(stream) for _ in range(6000)]
     assert set(drawn) == {5, 6, 7, 8}
     assert sum(drawn) / len(drawn) == pytest.approx(6.25, abs=0.05)
+
+
+def test_requests_reach_a_share_of_the_target_ahead() -> None:
+    target = DifficultyTarget(10, replace(SHARP, replay=0.0, ahead=0.4))
+    stream = random.Random(0)
+    assert {target.sample(stream) for _ in range(2000)} == {9, 10, 11, 12, 13, 14}
+    target = DifficultyTarget(1, replace(SHARP, replay=0.0, ahead=0.4))
+    assert {target.sample(stream) for _ in range(2000)} == {1, 2}
 
 
 def test_replay_share_is_easier_and_uniform() -> None:

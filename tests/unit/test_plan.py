@@ -26,7 +26,7 @@ def admit(name: str, asked: int = 5, difficulty: int = 5) -> Admission:
 
 def test_requests_follow_shares_and_target():
     curriculum = Curriculum(
-        settings('self_play.task_types={"deduction": 1}', "self_play.replay=0", "self_play.ahead=2"), []
+        settings('self_play.task_types={"deduction": 1}', "self_play.replay=0", "self_play.ahead=0.4"), []
     )
     requests = curriculum.plan(0, random.Random(0))
     assert len(requests) == 12 and {r.kind for r in requests} == {"deduction"}

@@ -13,7 +13,8 @@ class Band:
     """Settings of a target. Difficulties are executed statements, solve rates lie in [0, 1].
 
     Outside [low, high] the target moves by `step`. A share `replay` of the requests is for easier
-    tasks, against forgetting; the others reach from one below the target to `ahead` above it.
+    tasks, against forgetting; the others reach from one below the target to a share `ahead` of it above,
+    and at least to one above.
     `smoothing` is the weight of the past in the running solve rate.
     """
 
@@ -24,7 +25,7 @@ class Band:
     step: float = 0.15
     replay: float = 0.4
     smoothing: float = 0.5
-    ahead: int = 1
+    ahead: float = 0.4
 
     def __post_init__(self) -> None:
         if not 1 <= self.lowest <= self.highest or not 0 <= self.low <= self.high <= 1:
@@ -73,13 +74,17 @@ class DifficultyTarget:
         """One requested difficulty, within [minimum, maximum].
 
         A share `replay` is uniform below the target; the rest is the target, rounded up with the
-        probability of its fraction, plus -1 to `ahead`.
+        probability of its fraction, plus -1 to the reach of `ahead`.
         """
         floor = int(self.value)
         lowest = self.band.lowest
         if stream.random() < self.band.replay:
             return stream.randint(lowest, max(lowest, floor - 1))
-        around = floor + (stream.random() < self.value - floor) + stream.randint(-1, self.band.ahead)
+        around = (
+            floor
+            + (stream.random() < self.value - floor)
+            + stream.randint(-1, max(1, int(self.value * self.band.ahead)))
+        )
         return min(max(around, lowest), self.band.highest)
 
     def state(self) -> dict[str, Any]:

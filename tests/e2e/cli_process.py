@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+COMMAND = (sys.executable, "-m", "spadelab")
 # A run of seconds.
 SMALL = (
     "--set=self_play.tasks_per_round=6",
@@ -26,7 +27,7 @@ def spadelab(
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     return subprocess.run(
-        [*prefix, sys.executable, "-m", "spadelab", *map(str, arguments)],
+        [*prefix, *COMMAND, *map(str, arguments)],
         cwd=cwd,
         capture_output=True,
         text=True,

@@ -7,12 +7,14 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cli_process import SMALL, complaint, spadelab
+from cli_process import COMMAND, SMALL, complaint, spadelab
 
 
 @pytest.fixture(scope="module")
@@ -112,19 +114,27 @@ def wait_for(path: Path, text: str, seconds: float = 240) -> None:
         time.sleep(0.05)
 
 
-def start(*arguments: str, cwd: Path, log: Path) -> subprocess.Popen[bytes]:
-    with log.open("wb") as file:
-        command = [sys.executable, "-m", "spadelab", *arguments]
-        return subprocess.Popen(command, cwd=cwd, stdout=file, stderr=subprocess.STDOUT)
+@contextmanager
+def started(
+    command: Sequence[str], cwd: Path, output: Path, **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that writes to a file and does not outlive the test."""
+    with output.open("wb") as file:
+        process = subprocess.Popen(command, cwd=cwd, stdout=file, stderr=subprocess.STDOUT, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     log = tmp_path / "log"
     run = ("run", *SMALL, "--set=run.name=cut", "--set=self_play.rounds_per_iteration=100000")
-    process = start(*run, cwd=tmp_path, log=log)
-    wait_for(log, "\ncycle 1/")
-    process.send_signal(signal.SIGINT)
-    assert process.wait(120) == 130
+    with started([*COMMAND, *run], tmp_path, log) as process:
+        wait_for(log, "\ncycle 1/")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 130
     text = log.read_text()
     assert "stopping after this cycle; press Ctrl-C again" in text and "Traceback" not in text
     assert text.splitlines()[-1].endswith("go on with: spadelab resume runs/cut")
@@ -138,12 +148,12 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
 def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     run = ("run", *SMALL, "--set=evaluation.tasks=2000", "--set=self_play.rounds_per_iteration=100000")
-    process = start(*run, cwd=tmp_path, log=log)
-    wait_for(log, "measuring on 2000")
-    process.send_signal(signal.SIGTERM)
-    wait_for(log, "stopping after this cycle")
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
+    with started([*COMMAND, *run], tmp_path, log) as process:
+        wait_for(log, "measuring on")
+        process.send_signal(signal.SIGTERM)
+        wait_for(log, "stopping after this cycle")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
     assert log.read_text().splitlines()[-1].endswith("with: spadelab resume runs/minimal")
     assert "Traceback" not in log.read_text()
 
@@ -152,21 +162,18 @@ def test_a_terminal_gets_the_panel(tmp_path: Path) -> None:
     if not shutil.which("script"):
         pytest.skip("needs script(1) to make a terminal")
     log = tmp_path / "typescript"
-    run = f"{sys.executable} -m spadelab run {' '.join(SMALL)} --set=self_play.rounds_per_iteration=100000"
-    terminal = subprocess.Popen(
-        ["script", "--quiet", "--return", "--flush", "--command", run, str(log)],
-        cwd=tmp_path,
-        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    assert terminal.stdin is not None
-    wait_for(log, "difficulty asked")
-    terminal.stdin.write(b"\x03")  # the terminal turns it into SIGINT, as when the key is pressed
-    terminal.stdin.flush()
-    assert terminal.wait(120) == 130
-    terminal.stdin.close()
+    run = " ".join([*COMMAND, "run", *SMALL, "--set=self_play.rounds_per_iteration=100000"])
+    command = ["script", "--quiet", "--return", "--flush", "--command", run, str(log)]
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
+    with started(
+        command, tmp_path, tmp_path / "out", env=environment, stdin=subprocess.PIPE, start_new_session=True
+    ) as terminal:
+        assert terminal.stdin is not None
+        wait_for(log, "difficulty asked")
+        terminal.stdin.write(b"\x03")  # the terminal turns it into SIGINT, as when the key is pressed
+        terminal.stdin.flush()
+        assert terminal.wait(120) == 130
+        terminal.stdin.close()
     text = log.read_text(errors="replace")
     assert "\x1b[?25l" in text and text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
     assert "spadelab resume runs/minimal" in text and "Traceback" not in text

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spadelab.command.boundary import hush_libraries, notify, verb
+
+if TYPE_CHECKING:
+    from spadelab.config import Settings
 
 app = typer.Typer(
     help="Self-play post-training: one language model writes executable tasks and learns by solving them.",
@@ -86,6 +89,16 @@ def override(overrides: list[str] | None, backend: Backend | None) -> list[str]:
     return [*(overrides or []), *([f"sandbox.executor_type={backend.value}"] if backend else [])]
 
 
+def prepare(config: Path | None, overrides: list[str] | None, backend: Backend | None) -> Settings:
+    """The settings of a verb that uses models, their notices shown."""
+    from spadelab.config import load_settings
+
+    settings, notices = load_settings(config, override(overrides, backend))
+    notify(notices)
+    hush_libraries()
+    return settings
+
+
 @app.command()
 @verb
 def run(
@@ -103,11 +116,7 @@ def run(
     The same run name with the same settings goes on where the newest checkpoint stands. Ctrl-C finishes
     the cycle, saves and says how to go on.
     """
-    from spadelab.config import load_settings
-
-    settings, notices = load_settings(config, override(overrides, backend))
-    notify(notices)
-    hush_libraries()
+    settings = prepare(config, overrides, backend)
     if dry_run:
         from spadelab.command.dry_run import rehearse
 
@@ -146,11 +155,7 @@ def evaluate(
     as_json: Json = False,
 ) -> int:
     """Measure a model on the held-out tasks, by task type and difficulty."""
-    from spadelab.config import load_settings
-
-    settings, notices = load_settings(config, override(overrides, backend))
-    notify(notices)
-    hush_libraries()
+    settings = prepare(config, overrides, backend)
     from spadelab.command.measuring import measure
 
     return measure(model, settings, as_json)
@@ -174,11 +179,7 @@ def generate(
     Difficulties are drawn between self_play.initial_difficulty and self_play.max_difficulty. The same
     command goes on with a folder that holds tasks already.
     """
-    from spadelab.config import load_settings
-
-    settings, notices = load_settings(config, override(overrides, backend))
-    notify(notices)
-    hush_libraries()
+    settings = prepare(config, overrides, backend)
     from spadelab.command.generation import generate as write_tasks
 
     return write_tasks(settings, count, output, as_json, quiet)
@@ -242,21 +243,13 @@ def report(
     as_json: Json = False,
 ) -> int:
     """Write a run's HTML report again."""
-    from spadelab.command.boundary import print_json
     from spadelab.command.preflight import find_run
 
     folder = find_run(name)
     hush_libraries()
-    from spadelab.evaluation.report import write_report
-    from spadelab.store.run import Run
+    from spadelab.command.reporting import report as write_again
 
-    with Run.open(folder, writable=False) as run:
-        path = write_report(run)
-    if as_json:
-        print_json({"report": str(path)})
-    else:
-        print(path)
-    return 0
+    return write_again(folder, as_json)
 
 
 @app.command()
@@ -271,11 +264,7 @@ def warmstart(
     quiet: Quiet = False,
 ) -> int:
     """Make a bundled model from nothing: supervised training on synthetic programs, then its scores."""
-    from spadelab.config import load_settings
-
-    settings, notices = load_settings(None, override(overrides, None))
-    notify(notices)
-    hush_libraries()
+    settings = prepare(None, overrides, None)
     from spadelab.command.warm_start import warm_start
     from spadelab.learning.warmstart import STEPS, Recipe
 

@@ -55,15 +55,13 @@ def build_heldout(seed: int, tasks: int) -> list[Environment]:
     """The benchmark: `tasks` distinct environments spread evenly over kinds and levels."""
     stream = Streams(seed).python("heldout")
     found: dict[str, Environment] = {}
-    cells = [(kind, level) for kind, levels in LEVELS.items() for level in levels]
-    weights = {(kind, level): len(LEVELS) * len(LEVELS[kind]) for kind, level in cells}
-    for index, (kind, level) in enumerate(cells):
-        share = tasks / weights[kind, level]
-        wanted = round(share * (index + 1)) - round(share * index)
-        before = len(found)
-        while len(found) - before < wanted:
-            environment = draw_environment(kind, level, stream, reserved=True)
-            found.setdefault(task_key(kind, environment.source, environment.inputs), environment)
+    wanted = 0.0
+    for kind, levels in LEVELS.items():
+        for level in levels:
+            wanted += tasks / (len(LEVELS) * len(levels))
+            while len(found) < round(wanted):
+                environment = draw_environment(kind, level, stream, reserved=True)
+                found.setdefault(task_key(kind, environment.source, environment.inputs), environment)
     return list(found.values())
 
 

@@ -12,6 +12,14 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Tiny models are fastest, and bit-identical, on one thread."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[object]:
     from spadelab.sandbox import Sandbox

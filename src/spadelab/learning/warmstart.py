@@ -45,7 +45,7 @@ STRETCHED = {"solver": 0.5, "proposer": 0.0, "shared": 0.35}
 LARGEST_GAP = 3
 SOLVER_SHARES = {"deduction": 0.4, "abduction": 0.3, "induction": 0.3}
 # Steps that made the weights in the package.
-STEPS = {"solver": 4000, "proposer": 2500, "shared": 4000}
+STEPS = {"solver": 4000, "proposer": 2500, "shared": 3000}
 EXAMPLES_PER_SHUFFLE = 16
 
 

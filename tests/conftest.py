@@ -1,4 +1,4 @@
-"""Shared fixtures: tiny models with fresh weights, and one real jail for the whole session."""
+"""Shared fixtures: tiny models with fresh weights, and a real jail for each module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sandbox() -> Iterator[object]:
     from spadelab.sandbox import Sandbox
 

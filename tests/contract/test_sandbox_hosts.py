@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -28,10 +29,11 @@ with Sandbox(BACKEND, workers=1) as sandbox:
 """
 
 LOOPING = """
-import sys, time
+import signal, sys, time
 from spadelab.sandbox import Call, Job, Limits, Sandbox
 loop = Job("def f():\\n    while True: pass\\n", (Call("f", ""),), Limits(60, 60))
 honest = Job("def f():\\n    return 1\\n", (Call("f", ""),))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where tests run in the background
 with Sandbox(sys.argv[1], workers=2, canaries=False) as sandbox:
     sandbox.run(honest)
     print("ready", flush=True)
@@ -122,11 +124,11 @@ def test_root_is_dropped_for_the_host_too(backend: str) -> None:
     with Sandbox(backend, workers=1, canaries=False) as sandbox:
         assert sandbox.facts()["layers"]["root_dropped"]
         sandbox.run(Job("def f():\n    return 1\n", (Call("f", ""),)))
-        users = {
-            process.uids().real
-            for process in psutil.Process().children(recursive=True)
-            if process.name() != "bwrap" and process.status() != psutil.STATUS_ZOMBIE
-        }
+        users = set()
+        for process in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):  # a child may end while it is looked at
+                if process.name() != "bwrap" and process.status() != psutil.STATUS_ZOMBIE:
+                    users.add(process.uids().real)
     assert users == {65534}
 
 

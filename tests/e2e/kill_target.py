@@ -1,8 +1,8 @@
-"""Runs a small run again and again until it is complete, killing it at random moments.
+"""Runs small runs until each is complete, killing them at random moments.
 
 Usage: kill_target.py DIRECTORY KILLS SEED. Imports happen once; each try is a fork, so that twenty
 kills take seconds. Moments are drawn over the whole run; every fifth kill is aimed at a checkpoint.
-Prints the number of kills that hit.
+Prints the number of kills and of runs; `reference` is never killed.
 """
 
 from __future__ import annotations
@@ -63,21 +63,24 @@ def wait(pid: int, seconds: float, checkpoints: Path | None) -> bool:
 
 def main(directory: str, kills: int, seed: int) -> None:
     stream = random.Random(seed)
-    checkpoints = Path(directory) / "small" / "checkpoints"
     start = time.monotonic()
-    assert wait(attempt(directory + "-timing"), 600, None)
+    assert wait(attempt(f"{directory}/reference"), 600, None)
     whole = time.monotonic() - start
-    hit = 0
-    while hit < kills:
-        pid = attempt(directory)
-        aim = checkpoints if hit % 5 == 4 else None
-        if wait(pid, whole if aim else stream.uniform(0.1, 0.6) * whole, aim):
-            break
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        hit += 1
-    assert wait(attempt(directory), 600, None)
-    print(hit)
+    hit = runs = 0
+    while hit < kills:  # a run that got through between kills is complete; the next one starts afresh
+        runs += 1
+        folder = f"{directory}/run{runs}"
+        complete = False
+        while not complete:
+            pid = attempt(folder)
+            aim = Path(folder) / "small" / "checkpoints" if hit % 5 == 4 else None
+            moment = whole if aim or hit >= kills else stream.uniform(0.05, 0.5) * whole
+            complete = wait(pid, 600 if hit >= kills else moment, aim if hit < kills else None)
+            if not complete:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                hit += 1
+    print(hit, runs)
 
 
 if __name__ == "__main__":

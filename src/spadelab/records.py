@@ -22,6 +22,8 @@ class Generation:
     ids: tuple[int, ...]
     logprobs: tuple[float, ...]
     finish: str
+    sampled: tuple[int, ...] = ()
+    """Over several turns: 1 where the model drew `ids[i]`, 0 in observations; empty: it drew them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,27 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """One action with what the environment answered: the observation and the reward of that step."""
+
+    action: str
+    observation: str
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """An instance won by the environment's own `solution()`; `hint` is "" where there is none."""
+
+    seed: int
+    opening: str
+    turns: tuple[Turn, ...]
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
-    """An admitted program task.
+    """An admitted environment: a program task, or an interactive one (second half of the fields).
 
     `inputs` are argument lists as Python source ("3, [1, 2]"), `outputs` the literals that
     execution gave for them. Induction shows the first `visible` pairs and hides the rest.
@@ -59,6 +80,9 @@ class Environment:
     written, never on what was asked. `trace` has one (statement, locals after it) pair for each.
     `key` is the hash of the normalised syntax tree with kind and inputs (novelty); `id` addresses
     the exact content.
+
+    An interactive environment has `kind` = skill and `difficulty` = mean number of turns that its own
+    solution takes. `entry` is the name of the class, `turns` is MAX_TURNS, `message` the summary.
     """
 
     id: str
@@ -73,6 +97,11 @@ class Environment:
     message: str = ""
     trace: tuple[tuple[str, str], ...] = ()
     born: int = 0
+    name: str = ""
+    entry: str = ""
+    turns: int = 0
+    action_format: str = ""
+    demonstrations: tuple[Demonstration, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +134,20 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One attempt of the solver at one environment."""
+    """One attempt of the solver at one environment, or at one instance of it (`seed`).
+
+    `arm` is "plain" or "hinted". `generation` holds the whole conversation where the chat template
+    only appends; each time the template rewrites history, `continuations` gets a new one.
+    """
 
     environment: str
     kind: str
     generation: Generation
     score: Score
+    seed: int = 0
+    arm: str = "plain"
+    turns: tuple[Turn, ...] = ()
+    continuations: tuple[Generation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from .pool import Pool, Seat
 
 # Jobs at a time for each jail: enough to hide the fork; more would only eat into their wall time.
 _DEPTH = 2
+# Programs that load at a time for each jail; the wall time of a load runs while the others load.
+_LOADING = 8
 
 
 class Sandbox:
@@ -97,14 +99,29 @@ class Sandbox:
 
     def open(self, source: str, limits: Limits | None = None, hash_seed: int = 0) -> Child:
         """Load a program in a child that stays; failures of the load are the outcome of every call."""
+        return self.open_many([Job(source, (), limits or Limits(), hash_seed)])[0][0]
+
+    def open_many(self, jobs: Sequence[Job]) -> list[tuple[Child, list[Outcome]]]:
+        """Load each job's program in a child that stays, and make the job's calls; in the order of the jobs.
+
+        The children must be closed by the caller. Raises SandboxUnavailable when no jail is left.
+        """
         started = time.monotonic()
-        job = Job(source, (), limits or Limits(), hash_seed)
-        seat, channel = self._begin(job)
-        child = Child(self, seat, channel)
-        _finish([channel])
-        self.executions += 1
+        children: list[Child] = []
+        try:
+            for start in range(0, len(jobs), _LOADING * self.workers):
+                batch = [
+                    Child(self, *self._begin(job)) for job in jobs[start : start + _LOADING * self.workers]
+                ]
+                children += batch
+                _finish([child.channel for child in batch])
+        except BaseException:
+            for child in children:
+                child.close()
+            raise
+        self.executions += len(jobs)
         self.seconds += time.monotonic() - started
-        return child
+        return [(child, child.channel.outcomes) for child in children]
 
     def call_many(self, calls: Sequence[tuple[Child, Call]]) -> list[Outcome]:
         """One call in each of many different open children, at the same time."""

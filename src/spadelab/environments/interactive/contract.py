@@ -1,0 +1,128 @@
+"""The environment contract, version 1: what a module declares, read without running it, and its adapter.
+
+A module defines exactly one class whose name ends in `Env`. NAME, SUMMARY, SKILL, MAX_TURNS and
+ACTION_FORMAT are literals, assigned at the top level of the module or in the body of that class. The
+class is made without arguments and has
+
+    reset(self, *, seed: int) -> tuple[str, dict]
+    step(self, action: str) -> tuple[str, float, bool, bool, dict]   observation, reward, terminated,
+                                                                    truncated, info
+    solution(self) -> list[str]     after reset: actions that win this instance
+    hint(self) -> str               optional, after reset: help without the answer
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from spadelab.environments.trials import Rejected
+
+FAMILY = "interactive"
+ACTION_FORMATS = ("text", "boxed", "tool_call")
+SKILLS = (
+    "mathematical_reasoning",
+    "logical_deduction",
+    "spatial_reasoning",
+    "pattern_recognition",
+    "optimization",
+    "causal_inference",
+)
+FIELDS = ("NAME", "SUMMARY", "SKILL", "MAX_TURNS", "ACTION_FORMAT")
+MAX_TURNS = 100
+MAX_FIELD_CHARS = 500
+
+_METHODS = ("reset", "step", "solution")
+# Appended to the module in the jail. Several instances in one process serve the gates alone.
+_ADAPTER = """
+
+def _spade_reset(_number, _seed, _instances={{}}):
+    _instances[_number] = {name}()
+    _spade_reset.instances = _instances
+    return _instances[_number].reset(seed=_seed)
+
+def _spade_step(_number, _action):
+    return _spade_reset.instances[_number].step(_action)
+
+def _spade_solution(_number):
+    return _spade_reset.instances[_number].solution()
+
+def _spade_hint(_number):
+    return _spade_reset.instances[_number].hint()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a module says of itself; `skill` is lower case with underscores."""
+
+    class_name: str
+    name: str
+    summary: str
+    skill: str
+    max_turns: int
+    action_format: str
+    has_hint: bool
+
+
+def read_manifest(tree: ast.Module) -> Manifest:
+    """Read the declarations off the syntax tree.
+
+    Raises Rejected with code "no_environment", "several_environments", "no_method" or "bad_field".
+    """
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name.endswith("Env")]
+    if not classes:
+        raise Rejected("no_environment", "the module defines no class whose name ends in Env")
+    if len(classes) > 1:
+        names = ", ".join(node.name for node in classes)
+        raise Rejected("several_environments", f"exactly one class may end in Env, found {names}")
+    environment = classes[0]
+    methods = {node.name for node in environment.body if isinstance(node, ast.FunctionDef)}
+    for method in _METHODS:
+        if method not in methods:
+            raise Rejected("no_method", f"class {environment.name} has no method {method}")
+    fields = {**_literals(tree.body), **_literals(environment.body)}
+    for field in FIELDS:
+        if field not in fields:
+            raise Rejected("bad_field", f"{field} is missing: assign it a literal in the module or the class")
+    for field in ("NAME", "SUMMARY", "SKILL", "ACTION_FORMAT"):
+        value = fields[field]
+        if not isinstance(value, str) or not value.strip() or len(value) > MAX_FIELD_CHARS:
+            raise Rejected("bad_field", f"{field} must be a text of 1 to {MAX_FIELD_CHARS} characters")
+    turns, action_format = fields["MAX_TURNS"], fields["ACTION_FORMAT"]
+    if type(turns) is not int or not 1 <= turns <= MAX_TURNS:
+        raise Rejected("bad_field", f"MAX_TURNS must be an int from 1 to {MAX_TURNS}")
+    if action_format not in ACTION_FORMATS:
+        raise Rejected("bad_field", f"ACTION_FORMAT must be one of {', '.join(ACTION_FORMATS)}")
+    return Manifest(
+        environment.name,
+        str(fields["NAME"]),
+        str(fields["SUMMARY"]),
+        skill_slug(str(fields["SKILL"])),
+        turns,
+        str(action_format),
+        "hint" in methods,
+    )
+
+
+def skill_slug(skill: str) -> str:
+    """ "Spatial Reasoning" -> "spatial_reasoning"."""
+    return "_".join(skill.lower().replace("-", " ").replace("_", " ").split())
+
+
+def jailed_source(source: str, class_name: str) -> str:
+    """The module with the functions through which the session calls it, for `Sandbox.open`."""
+    return source + _ADAPTER.format(name=class_name)
+
+
+def _literals(body: list[ast.stmt]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for node in body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id in FIELDS:
+                value = getattr(node, "value", None)
+                found[target.id] = value.value if isinstance(value, ast.Constant) else None
+    return found

@@ -141,7 +141,7 @@ ELSEWHERE = {
     "statistics": ("PK-",),
     "curriculum": ("RLVE-",),
     "not built: test split that pays any positive accuracy": ("AZR-05",),
-    "not built: tools, skills and hints are multi-turn": ("A0-", "SPADE-"),
+    "regret": ("A0-", "SPADE-"),
 }
 
 

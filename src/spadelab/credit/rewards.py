@@ -199,6 +199,25 @@ def obeys(asked: float, written: float, tolerance: float) -> bool:
     return abs(written - asked) <= tolerance
 
 
+def discount(reward: float, share: float, weight: float = 1.0) -> float:
+    """reward (1 - weight share) for a reward above 0, where `share` of the batch are its near copies.
+
+    The draft itself does not count in `share`. R-Zero's repetition penalty (arXiv 2508.05004) made
+    multiplicative, so that a copy never earns less than nothing, let alone less than an invalid draft.
+    """
+    return reward * max(0.0, 1.0 - weight * share) if reward > 0 else reward
+
+
+def agent0(
+    p: float, tools: int, share: float, formatted: bool = True, gain: float = 0.6, cap: int = 4
+) -> float:
+    """Agent0's curriculum reward: max(0, 1 - 2 |p - 1/2| + gain min(tools, cap) - share), 0 unformatted.
+
+    `tools` calls were made by the solver; `share` of the batch is in the task's cluster.
+    """
+    return max(0.0, 1.0 - 2.0 * abs(p - 0.5) + gain * min(tools, cap) - share) if formatted else 0.0
+
+
 def proposer_reward(
     admission: Admission, wins: int, n: int, rule: str, tolerance: float, invalid: float
 ) -> float:

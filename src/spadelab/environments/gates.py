@@ -8,10 +8,10 @@ stored: no output is ever taken from a model (AZR §3.3.3, where j = 2 runs are 
 from __future__ import annotations
 
 import ast
-import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
+from spadelab.environments.candidates import Candidate, list_importable
 from spadelab.environments.extraction import PROGRAM_LABELS, find_blocks, has_markup, strip_thoughts
 from spadelab.environments.syntax import (
     ProgramError,
@@ -29,11 +29,10 @@ from spadelab.environments.trials import (
     collect_trials,
     plan_trials,
 )
-from spadelab.records import Admission, Check, Draft, Environment
+from spadelab.records import Admission, Draft
 from spadelab.sandbox import Job, Limits, Sandbox
 from spadelab.sandbox.literals import LiteralError, parse_arguments, render
 from spadelab.sandbox.tracer import MAX_ENTRIES
-from spadelab.sandbox.zygote import STANDARD_MODULES
 
 RANDOM_WORDS = ("random", "numpy", "sympy")  # what a program with randomness in it has to mention
 
@@ -55,11 +54,9 @@ class GateSettings:
 
 
 @dataclass(slots=True)
-class _Candidate:
-    """A draft on its way through the gates; the fields fill up from left to right."""
+class _Candidate(Candidate):
+    """The fields fill up from top to bottom."""
 
-    draft: Draft
-    checks: list[Check] = field(default_factory=list)
     source: str = ""
     blocks: list[str] = field(default_factory=list)
     message: str = ""
@@ -67,24 +64,6 @@ class _Candidate:
     function: str = ""
     inputs: tuple[str, ...] = ()
     key: str = ""
-    environment: Environment | None = None
-
-    @property
-    def alive(self) -> bool:
-        return not self.checks or self.checks[-1].passed
-
-    def pass_gate(self, gate: str, check: Callable[[], None], seconds: float = 0.0) -> None:
-        """Run one gate unless an earlier one failed; `seconds` is work already done for it."""
-        if not self.alive:
-            return
-        start = time.perf_counter()
-        code = reason = ""
-        try:
-            check()
-        except Rejected as rejected:
-            code, reason = rejected.code, rejected.reason
-        seconds += time.perf_counter() - start
-        self.checks.append(Check(gate, not code, code, reason, seconds))
 
 
 def admit(
@@ -96,8 +75,7 @@ def admit(
     as well. Codes "jail_died" and "unavailable" are failures of the machinery, not of the draft.
     Raises ValueError for a kind that is not in KINDS.
     """
-    packages = sandbox.facts()["allowed_packages"]
-    importable = {name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *packages, "__future__")}
+    importable = list_importable(sandbox)
     candidates = [_Candidate(draft) for draft in drafts]
     for candidate in candidates:
         if candidate.draft.kind not in KINDS:
@@ -106,7 +84,7 @@ def admit(
     taken: set[str] = set()
     for candidate, trials in _run_trials([c for c in candidates if c.alive], sandbox, settings.limits):
         _pass_executed(candidate, trials, settings, taken, cycle)
-    return [Admission(c.draft, tuple(c.checks), c.environment) for c in candidates]
+    return [candidate.admission() for candidate in candidates]
 
 
 def _pass_static(

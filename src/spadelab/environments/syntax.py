@@ -97,12 +97,12 @@ def shape_key(source: str) -> str:
     tree = parse_program(source)
     entry = find_entry(tree)
     position = tree.body.index(entry) if entry else -1  # which function is called is part of the program
-    return _hash(f"{len(tree.body) - position} {_write(_normalise(tree))}")
+    return hash_text(f"{len(tree.body) - position} {write_tree(normalise(tree))}")
 
 
 def task_key(kind: str, source: str, inputs: Sequence[str]) -> str:
     """Hash of kind, normalised tree and canonical inputs: equal for copies. Raises ProgramError."""
-    return _hash(json.dumps([kind, shape_key(source), list(inputs)]))
+    return hash_text(json.dumps([kind, shape_key(source), list(inputs)]))
 
 
 def _judge_import(node: ast.AST, allowed: Container[str]) -> str:
@@ -133,7 +133,8 @@ def _judge_attribute(node: ast.AST) -> str:
     return ""
 
 
-def _normalise(tree: ast.Module) -> ast.Module:
+def normalise(tree: ast.Module) -> ast.Module:
+    """Rename in place, and drop docstrings and the annotations of functions."""
     rename(tree)
     for node in walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -152,19 +153,20 @@ def _drop_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.Asyn
         del node.body[0]
 
 
-def _write(node: object) -> str:
+def write_tree(node: object) -> str:
     """A textual tree that does not change between Python versions: empty fields are left out."""
     if isinstance(node, ast.AST):
         fields = []
         for name in node._fields:
             value = getattr(node, name, None)
             if value is not None and value != [] and name not in ("ctx", "kind", "type_comment"):
-                fields.append(f"{name}={_write(value)}")
+                fields.append(f"{name}={write_tree(value)}")
         return f"{type(node).__name__}({','.join(fields)})"
     if isinstance(node, list):
-        return "[" + ",".join(map(_write, node)) + "]"
+        return "[" + ",".join(map(write_tree, node)) + "]"
     return repr(node)
 
 
-def _hash(text: str) -> str:
+def hash_text(text: str) -> str:
+    """SHA-256 as hexadecimal digits."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

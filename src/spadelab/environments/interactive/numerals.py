@@ -1,0 +1,64 @@
+"""Numbers in words, English and Chinese, as digits."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6}
+_VALUES = {word: i for i, word in enumerate(_UNITS)} | {word: 10 * i for i, word in enumerate(_TENS, 2)}
+_ENGLISH = re.compile(
+    rf"\b(?:{'|'.join([*_VALUES, 'hundred'])})(?:[\s-]+(?:and\s+)?(?:{'|'.join([*_VALUES, *_SCALES])}))*\b"
+)
+
+_FIGURES = {sign: i for i, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_POWERS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+_CHINESE = re.compile(f"[{''.join([*_FIGURES, *_POWERS])}]+")
+
+
+def digits_for_words(text: str) -> str:
+    """Text in lower case with "forty-two" as "42", "四十二" as "42", "四二" as "42"."""
+    text = _ENGLISH.sub(lambda match: f" {_read_english(match[0])} ", text)
+    return _CHINESE.sub(lambda match: f" {_read_chinese(match[0])} ", text)
+
+
+def _read_english(words: str) -> str:
+    """The number, or several one after the other ("four two" is 4 2)."""
+    numbers: list[str] = []
+    total = group = 0
+    room = -1  # what may still be added to the group: less than this
+    for word in re.findall(r"[a-z]+", words):
+        if word == "and":
+            continue
+        if word in _SCALES:
+            scale = _SCALES[word]
+            group = max(group, 1) * scale
+            room = scale
+            if scale >= 1000:
+                total, group = total + group, 0
+            continue
+        value = _VALUES[word]
+        if room >= 0 and not 0 < value < room:
+            numbers.append(str(total + group))
+            total = group = 0
+        group += value
+        room = 10 if value >= 20 else 0
+    return " ".join([*numbers, str(total + group)])
+
+
+def _read_chinese(signs: str) -> str:
+    if not any(sign in _POWERS for sign in signs):
+        return "".join(str(_FIGURES[sign]) for sign in signs)
+    total = group = figure = 0
+    for sign in signs:
+        if sign in _FIGURES:
+            figure = _FIGURES[sign]
+        elif sign == "万":
+            total, group, figure = (total + group + figure) * 10_000, 0, 0
+        else:
+            group, figure = group + (figure or 1) * _POWERS[sign], 0
+    return str(total + group + figure)

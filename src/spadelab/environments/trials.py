@@ -80,13 +80,12 @@ def check_execution(trials: Trials) -> None:
     outcomes = [outcome for run in trials.runs for outcome in run]
     for outcome in outcomes:
         if outcome.kind in FAULTS:
-            raise Rejected(outcome.kind, f"the sandbox failed: {outcome.message or outcome.kind}")
+            raise Rejected(*explain_outcome(outcome))
     if _traced_alone_failed(trials):
         raise Rejected("too_difficult", "too many statements are executed to be traced")
     for column in zip(*trials.runs, strict=True):
         if all(outcome.kind != "value" for outcome in column):
-            code, reason = _explain(column[1])
-            raise Rejected(code, reason)
+            raise Rejected(*explain_outcome(column[1]))
 
 
 def check_determinism(trials: Trials) -> None:
@@ -103,7 +102,8 @@ def _traced_alone_failed(trials: Trials) -> bool:
     return plain and any(outcome.kind in _RESOURCES for outcome in trials.runs[0])
 
 
-def _explain(outcome: Outcome) -> tuple[str, str]:
+def explain_outcome(outcome: Outcome) -> tuple[str, str]:
+    """(code, sentence) of an outcome without a value."""
     detail = f"{outcome.error}: {outcome.message}".strip(": ")[:200]
     if outcome.kind == "program_error":
         if outcome.error == "NotALiteral":
@@ -112,4 +112,6 @@ def _explain(outcome: Outcome) -> tuple[str, str]:
         return _ERROR_CODES.get(outcome.error, "exception"), f"the program raised {detail}"
     if outcome.kind == "crash":
         return ("exit" if "exit" in outcome.error else "crash"), f"the process ended early: {detail}"
+    if outcome.kind in FAULTS:
+        return outcome.kind, f"the sandbox failed: {outcome.message or outcome.kind}"
     return _CODES[outcome.kind], f"the program met a limit: {outcome.kind} {detail}".strip()

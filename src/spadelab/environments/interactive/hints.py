@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import itertools
 import json
 import re
 import unicodedata
@@ -74,7 +75,7 @@ def _find_leak(hint: str, solution: Sequence[str], shown: set[str]) -> str:
             if (outer or hidden) and _names(hint, words, piece):
                 return piece
     texts = [_tokens(piece) for parts in pieces for piece in parts]
-    for first, second in zip(texts, texts[1:], strict=False):
+    for first, second in itertools.pairwise(texts):
         if first and second and _contains(_without_joints(words), [*first, *second]):
             return " ".join([*first, *second])
     for secret in [*solution, "".join(solution), " ".join(solution), ",".join(solution)]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-_UNITS = (
+_SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
     " seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6}
-_VALUES = {word: i for i, word in enumerate(_UNITS)} | {word: 10 * i for i, word in enumerate(_TENS, 2)}
+_VALUES = {word: i for i, word in enumerate(_SMALL.split())} | {
+    word: 10 * i for i, word in enumerate(_TENS.split(), 2)
+}
 _ENGLISH = re.compile(
     rf"\b(?:{'|'.join([*_VALUES, 'hundred'])})(?:[\s-]+(?:and\s+)?(?:{'|'.join([*_VALUES, *_SCALES])}))*\b"
 )

@@ -22,6 +22,8 @@ MAX_ACTION_CHARS = 4000
 MAX_OBSERVATION_CHARS = 8000
 SLACK = 1e-9
 """Rounding that a running sum of rewards may show beyond [0, 1]."""
+WIN = 1.0 - 1e-9
+"""A return from here on is a win; the slack absorbs the rounding of summed step rewards."""
 UNFINISHED = 1.0 - 1e-6
 """The most that an episode without a proper end returns: never a win."""
 MACHINERY = ("jail_died", "unavailable")
@@ -131,8 +133,12 @@ def legal_action(text: str) -> str:
 def accept_reset(session: Session, outcome: Outcome) -> None:
     """Check what `reset` answered."""
     value = _value(session, outcome, "reset")
-    if session.fault:
-        return
+    if session.fault is None:
+        take_reset(session, value)
+
+
+def take_reset(session: Session, value: object) -> None:
+    """Check the value that `reset` gave."""
     match value:
         case (str() as observation, dict()):
             session.opening = _observe(session, observation, "reset")
@@ -145,8 +151,12 @@ def accept_reset(session: Session, outcome: Outcome) -> None:
 def accept_step(session: Session, action: str, outcome: Outcome) -> None:
     """Check what `step` answered, on this and every step."""
     value = _value(session, outcome, f"step {len(session.steps) + 1}")
-    if session.fault:
-        return
+    if session.fault is None:
+        take_step(session, action, value)
+
+
+def take_step(session: Session, action: str, value: object) -> None:
+    """Check a value that `step` gave."""
     match value:
         case (
             str() as observation,

@@ -1,0 +1,175 @@
+"""Who plays a draft at the gates: its own solution, players that know nothing, players that know other
+instances, random players, and odd but legal actions.
+
+A policy is named "group:detail". Groups: "solution", "junk" (the same action for ever, whatever the
+environment), "borrowed" (what solves other seeds), "own" (one action of the solution for ever), "sweep"
+(enumerations), "random", "odd", "reset" (further seeds, no action), "after" (beyond the end).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spadelab.environments.interactive.contract import Manifest
+from spadelab.environments.interactive.plays import Play, write_call
+
+LONGEST = 32
+"""Turns that a player gets who need not run out of them."""
+RESET_SEEDS = (0, 1, 2, 42, 2**31 - 1)
+
+_JUNK = ("", "zzzz", "0", "1", "yes")
+_QUICK_JUNK = ("done", "A", "no")
+_BORROWED = 6
+# fmt: off
+_ODD = (
+    "", "-1", "1.5", "99999999999999999999999999", "nan", "inf", "1e999", "None", "true", "²", "٣", "½",
+    "0x1F", "1_0", "a\nb\n\nc", "tab\there", "NUL \x00 here", "\u202e\ufeff\U0001f600", "第一步：向左走", "É",
+    "HELP ME", "{}", "[]", "[[1]]", '{"name": null}', '{"a":', "null", "(1, 2)", "1,2,3", "1 2 3", "-", "+", ",",
+    ":", "= =", "{0} {x} %s %d $y", "'\"`\\", "\\boxed{}", "</think>", "x" * 4000, "7" * 4000, "- " * 1000,
+    "[" * 1000,
+)
+# fmt: on
+_WORD = re.compile(r"[^\W_]+|-?\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """What an environment says of one seed: legal actions that are said to win, and the hint."""
+
+    seed: int
+    opening: str
+    solution: tuple[str, ...]
+    hint: str = ""
+
+
+def plan_probes(manifest: Manifest, instances: Sequence[Instance], random_plays: int) -> list[Play]:
+    """Every episode of the probes, those that are likeliest to be worth a look first."""
+    stream = random.Random(instances[0].seed)  # the gate seeds come from the source: the same each time
+    plays = [_make(manifest, i, "solution", i.solution, after=_after(i)) for i in instances]
+    for text in _JUNK:
+        plays += [_repeat(manifest, i, f"junk:{text}", text, manifest.max_turns + 1) for i in instances]
+    for text in _QUICK_JUNK:
+        plays += [_repeat(manifest, i, f"junk:{text}", text, LONGEST) for i in instances]
+    if manifest.action_format != "tool_call":
+        plays += [_make(manifest, i, "junk:echo", (None,), LONGEST) for i in instances]
+    for number, instance in enumerate(instances):
+        others = [*instances[number + 1 :], *instances[:number]]
+        plays += _plan_informed(manifest, instance, others)
+        plays += _plan_random(manifest, instance, others, random_plays, stream)
+    return plays
+
+
+def plan_odd(manifest: Manifest, instance: Instance, number: int) -> list[Play]:
+    """Odd actions in pairs at the start of an instance and singly in the middle of its solution.
+
+    Over the instances, by `number`, every action comes first in a pair, and every one in the middle.
+    """
+    odd = _list_odd(manifest, instance)
+    half = instance.solution[: len(instance.solution) // 2]
+    turned = odd[number % 2 :] + odd[: number % 2]
+    plays = [_make(manifest, instance, "odd", turned[i : i + 2]) for i in range(0, len(odd), 2)]
+    return plays + [
+        _make(manifest, instance, "odd", (*half, action)) for action in odd[number % 4 :: 4] if half
+    ]
+
+
+def plan_resets(manifest: Manifest, seeds: Sequence[int]) -> list[Play]:
+    """Instances that are only made."""
+    return [Play("reset", seed, manifest.max_turns, (), 0) for seed in (*RESET_SEEDS, *seeds)]
+
+
+def _plan_informed(manifest: Manifest, instance: Instance, others: Sequence[Instance]) -> list[Play]:
+    """Players that know how other seeds are won, and enumerations."""
+    plays = [
+        _make(manifest, instance, f"borrowed:whole {i}", other.solution, LONGEST)
+        for i, other in enumerate(others[:2])
+    ]
+    for action in list(dict.fromkeys(a for other in others for a in other.solution))[:_BORROWED]:
+        plays.append(_make(manifest, instance, f"borrowed:{action}", (action,), manifest.max_turns))
+    for action in dict.fromkeys((instance.solution[0], instance.solution[-1])):
+        plays.append(_make(manifest, instance, "own", (action,), manifest.max_turns))
+    if manifest.action_format != "tool_call":
+        words = list(dict.fromkeys(_WORD.findall(instance.opening)))[:LONGEST]
+        numbers = [str(number) for number in range(LONGEST + 1)]
+        plays.append(_make(manifest, instance, "sweep:words", words or ("",)))
+        plays.append(
+            _make(manifest, instance, "sweep:numbers", numbers[1:] if manifest.max_turns < 9 else numbers)
+        )
+    return plays
+
+
+def _plan_random(
+    manifest: Manifest, instance: Instance, others: Sequence[Instance], count: int, stream: random.Random
+) -> list[Play]:
+    known = sorted({action for other in others for action in other.solution})
+    pools = {"random:actions": known}
+    if manifest.action_format != "tool_call":
+        pools["random:words"] = sorted({*known, *_WORD.findall(instance.opening)})
+    turns = min(LONGEST, manifest.max_turns)
+    return [
+        _make(manifest, instance, policy, stream.choices(pool, k=turns))
+        for policy, pool in pools.items()
+        for _ in range(count)
+    ]
+
+
+def _make(
+    manifest: Manifest,
+    instance: Instance,
+    policy: str,
+    actions: Sequence[str | None],
+    turns: int = 0,
+    after: tuple[str, ...] = (),
+) -> Play:
+    """An episode of these actions, or of `turns` turns, the last action going on."""
+    most = turns if turns > manifest.max_turns else min(turns or len(actions), manifest.max_turns)
+    return Play(policy, instance.seed, manifest.max_turns, tuple(actions), most, after)
+
+
+def _repeat(manifest: Manifest, instance: Instance, policy: str, text: str, turns: int) -> Play:
+    longest = turns if turns == manifest.max_turns + 1 else min(turns, manifest.max_turns)
+    return _make(manifest, instance, policy, (_shape(manifest, text),), longest)
+
+
+def _shape(manifest: Manifest, text: str) -> str:
+    """The text as an action that the format allows."""
+    if manifest.action_format == "tool_call":
+        return write_call(text, {}) or ""
+    return text.strip()
+
+
+def _after(instance: Instance) -> tuple[str, ...]:
+    return (instance.solution[-1], instance.solution[0], "zzzz")
+
+
+def _list_odd(manifest: Manifest, instance: Instance) -> list[str]:
+    texts = list(_ODD)
+    if manifest.action_format != "tool_call":
+        middle = instance.solution[len(instance.solution) // 2]
+        return [
+            *texts,
+            middle.upper(),
+            middle.swapcase(),
+            middle[::-1],
+            f"{middle} {middle}",
+            f"-{middle}",
+            middle[:1],
+        ]
+    odd = [_shape(manifest, text) for text in texts]
+    for action in dict.fromkeys(instance.solution):
+        call = json.loads(action)
+        names = list(call["arguments"])
+        values = [None, "", -1, 10**20, 1.5, [], [[]], {}, {"x": None}, True, "x" * 3000, "第"]
+        odd += [write_call(call["name"], dict.fromkeys(names, value)) or "" for value in values]
+        odd += [
+            write_call(call["name"], {}) or "",
+            write_call(call["name"], {**call["arguments"], "unknown": 1}) or "",
+            write_call(call["name"], {name: str(value) for name, value in call["arguments"].items()}) or "",
+        ]
+        if len(odd) > 3 * len(texts):
+            break
+    return odd

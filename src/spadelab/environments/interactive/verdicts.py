@@ -1,0 +1,249 @@
+"""What the probes of a draft say: one function a gate, each raises Rejected or passes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from spadelab.environments.interactive.contract import Manifest
+from spadelab.environments.interactive.hints import check_hint
+from spadelab.environments.interactive.plays import Play
+from spadelab.environments.interactive.probes import Instance
+from spadelab.environments.interactive.session import SLACK, WIN, Fault, Session, episode_return
+from spadelab.environments.trials import Rejected
+
+_TYPES = ("bad_type", "output_limit", "output_too_long")
+# Session names limits as the jail does; countable names are those of the gates of program tasks.
+_CODES = {
+    "wall_timeout": "timeout",
+    "cpu_timeout": "timeout",
+    "output_limit": "output_too_long",
+    "protocol_error": "crash",
+}
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+@dataclass(slots=True)
+class Evidence:
+    """All that was seen of a draft.
+
+    `resets` and `answers`: faults of the first process. `instances` is empty when an answer of
+    `solution()` is unusable. `alone`: each solution played as in real play, in a fresh process. `plays`:
+    the probes, one after the other in one process; `again`: pairs of a probe and the same one in another
+    process, in the opposite order, with other instances in turn. `disagreements`: what two processes that
+    were asked the same answered differently.
+    """
+
+    manifest: Manifest
+    machinery: tuple[str, str] | None = None
+    load: tuple[str, str] | None = None
+    resets: list[tuple[int, Fault]] = field(default_factory=list)
+    answers: list[tuple[int, Fault]] = field(default_factory=list)
+    disagreements: list[str] = field(default_factory=list)
+    instances: list[Instance] = field(default_factory=list)
+    alone: list[Session] = field(default_factory=list)
+    plays: list[Play] = field(default_factory=list)
+    again: list[tuple[Play, Play]] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def of(self, *groups: str) -> list[Play]:
+        """Probes of these groups that met no fault."""
+        return [p for p in self.plays if p.policy.partition(":")[0] in groups and p.fault is None]
+
+
+def reject(fault: Fault, seed: int, what: str = "") -> Rejected:
+    """The verdict on a fault."""
+    code = _CODES.get(fault.code, fault.code)
+    return Rejected(code, " ".join(f"on seed {seed} {what} {fault.reason}".split()))
+
+
+def check_load(evidence: Evidence) -> None:
+    """The module can be executed."""
+    for failure in (evidence.machinery, evidence.load):
+        if failure:
+            raise Rejected(*failure)
+
+
+def check_contract(evidence: Evidence) -> None:
+    """Types are those of the contract, on every seed, whatever was played."""
+    for seed, fault in evidence.resets:
+        raise reject(fault, seed)
+    for play in evidence.plays:
+        fault = play.session.fault
+        if fault and (fault.code in _TYPES or (play.policy == "reset" and not play.dead)):
+            raise reject(fault, play.seed)
+    for session in evidence.alone:
+        if session.fault and session.fault.code in _TYPES:
+            raise reject(session.fault, session.seed)
+
+
+def check_determinism(evidence: Evidence) -> None:
+    """Two processes agree, with other hash seeds, in another order, other instances played in between."""
+    for what in evidence.disagreements:
+        raise Rejected("non_deterministic", f"two fresh processes disagree about {what}")
+    died = any(play.dead for play in evidence.plays)
+    for play, other in evidence.again:
+        if play.dead or (other.dead and died) or play.session == other.session:
+            continue
+        raise Rejected(
+            "non_deterministic",
+            f"on seed {play.seed} the same actions give another transcript in a second process or beside"
+            " other instances: all randomness must come from random.Random(seed), nothing may be shared",
+        )
+    solved = {play.seed: play for play in evidence.plays if play.policy == "solution"}
+    for session in evidence.alone:
+        play = solved.get(session.seed)
+        if play and not play.dead and not session.fault and play.session != session:
+            raise Rejected(
+                "non_deterministic",
+                f"on seed {session.seed} the solution gives another transcript in a process of its own",
+            )
+
+
+def check_seeds(evidence: Evidence) -> None:
+    """Seeds make different instances."""
+    seen = {(instance.opening, instance.solution) for instance in evidence.instances}
+    transcripts = {(s.opening, tuple(s.steps)) for s in evidence.alone}
+    if evidence.instances and len(seen) == 1 and len(transcripts) <= 1:
+        raise Rejected("ignores_seed", "all seeds give the same instance: draw it from random.Random(seed)")
+
+
+def check_solvable(evidence: Evidence) -> None:
+    """`solution()` wins on every gate seed."""
+    for seed, fault in evidence.answers:
+        raise reject(fault, seed)
+    for session in evidence.alone:
+        if session.fault:
+            raise reject(session.fault, session.seed, "playing solution():")
+        if session.terminated and episode_return(session) >= WIN:
+            continue
+        end = "ends" if session.terminated else "has not terminated"
+        raise Rejected(
+            "unsolvable",
+            f"on seed {session.seed} playing solution() {end} after {len(session.steps)} turns with a return"
+            f" of {sum(step.reward for step in session.steps):g}: it must terminate with 1 within MAX_TURNS",
+        )
+
+
+def check_nontrivial(evidence: Evidence, most: float) -> None:
+    """Players that do not look at the instance win on few; `most`: win rate, in [0, 1], of each group."""
+    if _timeout_pays(evidence):
+        return  # that is the next gate's finding
+    for seed, plays in _by_seed(evidence.of("junk")).items():
+        if all(play.won for play in plays):
+            raise Rejected("trivial", f"on seed {seed} every action wins, or it is won before it begins")
+    policies = defaultdict(list)
+    for play in evidence.of("junk", "borrowed", "sweep"):
+        policies[play.policy].append(play)
+    for policy, plays in policies.items():
+        seeds = {play.seed for play in plays}
+        if len(seeds) >= max(2, len(evidence.instances) - 1) and len({p.seed for p in plays if p.won}) == len(
+            seeds
+        ):
+            raise Rejected("trivial", f"{_describe(policy)} wins on every seed")
+    if _shows_answer(evidence):
+        raise Rejected(
+            "answer_shown", "the winning actions always stand at the same place of the observation"
+        )
+    for groups in (("junk",), ("borrowed",), ("sweep",), ("random:actions",), ("random:words",)):
+        plays = [p for p in evidence.of(groups[0].partition(":")[0]) if p.policy.startswith(groups[0])]
+        wins = sum(play.won for play in plays)
+        # Beyond what a rate of `most` gives by chance in 19 of 20 samples.
+        if plays and wins > len(plays) * most + 1.64 * math.sqrt(len(plays) * most * (1 - most)):
+            raise Rejected("trivial", f"{_describe(groups[0])} wins {wins} of {len(plays)} episodes")
+
+
+def check_robust(evidence: Evidence) -> None:
+    """No legal action is a fault, nothing is paid for running out of turns or after the end."""
+    for play in evidence.plays:
+        if play.fault and play.fault.code != "reward_range":
+            actions = ", ".join(repr(a)[:40] for a in play.actions[:3])
+            raise reject(play.fault, play.seed, f"with actions such as {actions}:")
+    if _timeout_pays(evidence):
+        raise Rejected(
+            "timeout_pays", "running out of turns is rewarded: the last turn pays whatever is played"
+        )
+    for play in evidence.plays:
+        if play.paid_late and play.policy.startswith(("solution", "junk")):
+            raise Rejected("pays_after_end", f"on seed {play.seed} a step after the end of the episode pays")
+
+
+def check_rewards(evidence: Evidence) -> None:
+    """Rewards are finite, sum to [0, 1], and depend on the actions."""
+    for seed, fault in [(s.seed, s.fault) for s in (*evidence.alone, *(p.session for p in evidence.plays))]:
+        if fault:
+            raise reject(fault, seed)
+    for seed, plays in _by_seed(evidence.of("junk")).items():
+        if len(plays) > 2 and min(play.gain for play in plays) > SLACK:
+            raise Rejected("action_independent", f"on seed {seed} any action at all is rewarded")
+    for seed, plays in _by_seed(evidence.of("borrowed", "random", "own")).items():
+        gains = [play.gain for play in plays if not play.won and play.policy != "random:words"]
+        if len(gains) > 3 and min(gains) > SLACK and max(gains) - min(gains) < SLACK:
+            raise Rejected(
+                "action_independent", f"on seed {seed} all wrong actions get the same {gains[0]:g}"
+            )
+
+
+def check_hints(evidence: Evidence) -> None:
+    """Hints give nothing away."""
+    for instance, session in zip(evidence.instances, evidence.alone, strict=True):
+        seen = [session.opening, *(step.observation for step in session.steps)]
+        check_hint(instance.hint, [[step.action for step in session.steps]], seen)
+
+
+def _timeout_pays(evidence: Evidence) -> bool:
+    """Whether all players of a kind who ran out of turns on some seed were paid for the last one."""
+    if evidence.manifest.max_turns == 1:
+        return False  # the last turn is the first
+    for groups, fewest in ((("junk",), 2), (("borrowed", "own", "random"), 3)):
+        for plays in _by_seed(evidence.of(*groups)).values():
+            ended = [p for p in plays if p.policy != "random:words" and _ran_out(p)]
+            several = len({p.policy for p in ended}) > 1 and len(ended) >= fewest
+            if several and all(play.last_turn_paid for play in ended):
+                return True
+    return False
+
+
+def _ran_out(play: Play) -> bool:
+    steps = play.session.steps
+    return len(steps) >= play.max_turns or bool(steps and steps[-1].truncated)
+
+
+def _shows_answer(evidence: Evidence) -> bool:
+    """Whether every action of every solution stands at one and the same place of what is seen before it."""
+    places: set[tuple[int, bool]] | None = None
+    for session in evidence.alone:
+        seen = session.opening
+        for step in session.steps:
+            action, words = _TOKEN.findall(step.action.casefold()), _TOKEN.findall(seen.casefold())
+            seen = step.observation
+            starts = [i for i in range(len(words)) if action and words[i : i + len(action)] == action]
+            found = {(i, False) for i in starts} | {(len(words) - i, True) for i in starts}
+            places = found if places is None else places & found
+    return bool(places)
+
+
+def _by_seed(plays: Iterable[Play]) -> dict[int, list[Play]]:
+    found: dict[int, list[Play]] = defaultdict(list)
+    for play in plays:
+        found[play.seed].append(play)
+    return found
+
+
+def _describe(policy: str) -> str:
+    names: Sequence[tuple[str, str]] = (
+        ("junk:echo", "repeating the observation"),
+        ("junk:", "always playing "),
+        ("junk", "always playing the same meaningless text"),
+        ("borrowed:whole", "what solves another seed"),
+        ("borrowed:", "always playing "),
+        ("borrowed", "what solves another seed"),
+        ("sweep:words", "playing each word of the observation"),
+        ("sweep", "counting or trying every word"),
+        ("random", "random play"),
+    )
+    start, text = next((start, text) for start, text in names if policy.startswith(start))
+    return text + repr(policy[len(start) :])[:40] if text.endswith(" ") else text

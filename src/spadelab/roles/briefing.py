@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from spadelab.environments.extraction import strip_thoughts
 from spadelab.records import Check
 from spadelab.roles.composition import compose
-from spadelab.roles.quoting import choose_fence, escape
+from spadelab.roles.quoting import choose_fence, clean_name, escape
 
 MAX_DRAFT_CHARS = 20_000
 """What a repair prompt shows of a draft."""
@@ -19,8 +18,6 @@ REPLIES = {
     '<tool_call>{"name": "...", "arguments": {...}}</tool_call>',
 }
 """How the solver is told to write an action, for each action format."""
-
-_NOT_NAME = re.compile(r"\W+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +52,7 @@ def interactive_prompt(request: InteractiveRequest, style: str) -> str:
         "example": escape(request.example),
         "negatives": _list(request.negatives),
     }
-    # A skill's name may come from an environment: only what a name can be made of.
-    rates = [f"{_NOT_NAME.sub('_', skill)[:40]} {rate:.0%}" for skill, rate in request.rates]
+    rates = [f"{clean_name(skill)} {rate:.0%}" for skill, rate in request.rates]
     slots = {
         "skill": request.kind,
         "difficulty": str(request.difficulty),

@@ -6,6 +6,7 @@ import hashlib
 import re
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_NOT_NAME = re.compile(r"\W+")
 # Tags and special tokens of chat templates: <|im_start|>, </s>, <start_of_turn>, [INST], <｜User｜>.
 _MARKUP = re.compile(r"<(?=[/|｜])|<(?=[\w-]{1,40}>)|\[(?=/?(?:INST|[A-Z]+_[A-Z]+)\])|`(?=``)")
 
@@ -27,6 +28,11 @@ def escape(text: str) -> str:
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode("utf-8")
     return _MARKUP.sub(lambda match: match[0] + " ", _CONTROL.sub(" ", text))
+
+
+def clean_name(text: str) -> str:
+    """A name that an environment gave, as at most 40 characters of one word: it can say nothing else."""
+    return _NOT_NAME.sub("_", text)[:40]
 
 
 def count_markup(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The warm start of the bundled models: supervised training on synthetic programs, from nothing.
+"""The warm start of the bundled models: supervised training on synthetic programs or worlds, from nothing.
 
 Deterministic: the same role, seed and step count give the same weights on one CPU thread.
 """
@@ -19,7 +19,15 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from spadelab.environments.seeds import identity_environments
 from spadelab.environments.tasks import gold, propose_text
+from spadelab.learning.conversations import Message, encode_conversation
+from spadelab.learning.worldstart import (
+    world_pieces,
+    world_proposer_conversation,
+    world_shared_conversation,
+    world_solver_conversation,
+)
 from spadelab.models.local import LocalModel
+from spadelab.models.tiny.grammar import vocabulary
 from spadelab.models.tiny.tasks import draw_environment
 from spadelab.models.tiny.tokenizer import build_tokenizer
 from spadelab.records import Environment
@@ -41,11 +49,25 @@ REFERENCE_LENGTHS = {"deduction": 10, "abduction": 10, "induction": 5}
 # Share of the solver's sequences whose positions are spread out by random gaps of at most this many
 # (randomised positional encodings, arXiv 2305.16843): attention over longer distances than it has seen
 # is what a longer program needs first.
-STRETCHED = {"solver": 0.5, "proposer": 0.0, "shared": 0.35}
+STRETCHED = {
+    "solver": 0.5,
+    "proposer": 0.0,
+    "shared": 0.35,
+    "world-solver": 0.5,
+    "world-proposer": 0.0,
+    "world-shared": 0.35,
+}
 LARGEST_GAP = 3
 SOLVER_SHARES = {"deduction": 0.4, "abduction": 0.3, "induction": 0.3}
 # Steps that made the weights in the package.
-STEPS = {"solver": 4000, "proposer": 2500, "shared": 3000}
+STEPS = {
+    "solver": 4000,
+    "proposer": 2500,
+    "shared": 3000,
+    "world-solver": 4000,
+    "world-proposer": 2500,
+    "world-shared": 4000,
+}
 EXAMPLES_PER_SHUFFLE = 16
 
 
@@ -70,7 +92,9 @@ def build_model(recipe: Recipe) -> LocalModel:
     The initial weights have standard deviation hidden ** -0.5: with the default of 0.02 a model of
     this size stays on a plateau where it learns only which characters are frequent.
     """
-    tokenizer = build_tokenizer([*fixed_pieces(STYLE), *FORMAT_PIECES], recipe.max_length)
+    programs = [*fixed_pieces(STYLE), *FORMAT_PIECES, *vocabulary()]
+    pieces = world_pieces() if recipe.role.startswith("world-") else programs
+    tokenizer = build_tokenizer(pieces, recipe.max_length)
     torch.default_generator.manual_seed(Streams(recipe.seed).python("weights").getrandbits(62))
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -89,15 +113,15 @@ def build_model(recipe: Recipe) -> LocalModel:
     return LocalModel(LlamaForCausalLM(config), tokenizer, recipe.max_length)
 
 
-def solver_example(stream: random.Random) -> tuple[str, str]:
-    """One (prompt, completion) of the solver."""
+def solver_example(stream: random.Random) -> list[Message]:
+    """A task and its answer."""
     (kind,) = stream.choices(list(SOLVER_SHARES), weights=list(SOLVER_SHARES.values()))
     environment = draw_environment(kind, stream.randint(1, SOLVER_LENGTHS[kind]), stream)
-    return solver_prompt(environment, STYLE), gold(environment)
+    return _exchange(solver_prompt(environment, STYLE), gold(environment))
 
 
-def proposer_example(stream: random.Random) -> tuple[str, str]:
-    """One (prompt, completion) of the proposer; its example is a task, the identity, or missing."""
+def proposer_example(stream: random.Random) -> list[Message]:
+    """A request and a task; the example shown is a task, the identity, or missing."""
     kind = stream.choice(list(PROPOSER_LENGTHS))
     length = stream.randint(1, PROPOSER_LENGTHS[kind])
     references: tuple[Environment, ...] = ()
@@ -107,18 +131,25 @@ def proposer_example(stream: random.Random) -> tuple[str, str]:
     elif shown < 0.9:
         references = tuple(seed for seed in identity_environments() if seed.kind == kind)
     prompt = proposer_prompt(Request(kind, length, references), STYLE, ())
-    return prompt, propose_text(draw_environment(kind, length, stream))
+    return _exchange(prompt, propose_text(draw_environment(kind, length, stream)))
 
 
-def shared_example(stream: random.Random) -> tuple[str, str]:
+def _exchange(prompt: str, completion: str) -> list[Message]:
+    return [{"role": "user", "content": prompt}, {"role": "assistant", "content": completion}]
+
+
+def shared_example(stream: random.Random) -> list[Message]:
     """One example of either role."""
     return solver_example(stream) if stream.random() < 0.7 else proposer_example(stream)
 
 
-EXAMPLES: dict[str, Callable[[random.Random], tuple[str, str]]] = {
+EXAMPLES: dict[str, Callable[[random.Random], list[Message]]] = {
     "solver": solver_example,
     "proposer": proposer_example,
     "shared": shared_example,
+    "world-solver": world_solver_conversation,
+    "world-proposer": world_proposer_conversation,
+    "world-shared": world_shared_conversation,
 }
 
 
@@ -135,21 +166,21 @@ def draw_batches(
     """Endless (ids, labels, positions) batches, [size, length]; sequences of similar length share a batch."""
     example = EXAMPLES[role]
     while True:
-        pairs = [example(stream) for _ in range(size * EXAMPLES_PER_SHUFFLE)]
-        encoded = [(model.encode_prompt(p), model.encode_completion(c)) for p, c in pairs]
-        encoded.sort(key=lambda pair: len(pair[0]) + len(pair[1]))
+        encoded = [
+            encode_conversation(model.tokenizer, example(stream)) for _ in range(size * EXAMPLES_PER_SHUFFLE)
+        ]
+        encoded.sort(key=lambda pair: len(pair[0]))
         chunks = [encoded[i : i + size] for i in range(0, len(encoded), size)]
         stream.shuffle(chunks)
         for chunk in chunks:
-            length = max(len(p) + len(c) for p, c in chunk)
+            length = max(len(ids) for ids, _ in chunk)
             ids = torch.full((size, length), model.pad_id)
-            labels = torch.full((size, length), -100)
-            for row, (prompt, completion) in enumerate(chunk):
-                end = len(prompt) + len(completion)
-                ids[row, :end] = torch.tensor(prompt + completion)
-                labels[row, len(prompt) : end] = torch.tensor(completion)
+            learned = torch.zeros((size, length), dtype=torch.bool)
+            for row, (tokens, mask) in enumerate(chunk):
+                ids[row, : len(tokens)] = torch.tensor(tokens)
+                learned[row, : len(tokens)] = torch.tensor(mask, dtype=torch.bool)
             positions = torch.stack([draw_positions(length, STRETCHED[role], stream) for _ in chunk])
-            yield ids, labels, positions
+            yield ids, torch.where(learned, ids, -100), positions
 
 
 def learning_rate_factor(step: int, steps: int) -> float:

@@ -6,10 +6,10 @@ its own, which is what lets a tiny model learn arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
-
-from spadelab.models.tiny.grammar import vocabulary
 
 SPECIAL = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>")
 CHAT_TEMPLATE = (
@@ -19,17 +19,15 @@ CHAT_TEMPLATE = (
 )
 
 
-def build_tokenizer(prompt_pieces: list[str], max_length: int) -> PreTrainedTokenizerFast:
-    """Build the tokenizer over all bytes plus `prompt_pieces` and the grammar's own pieces."""
+def build_tokenizer(pieces: Sequence[str], max_length: int) -> PreTrainedTokenizerFast:
+    """Build the tokenizer over all bytes plus `pieces`, in their order."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE(vocab={char: i for i, char in enumerate(alphabet)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in SPECIAL])
-    pieces = list(dict.fromkeys(prompt_pieces + vocabulary()))
-    tokenizer.add_tokens(
-        [AddedToken(piece, special=False, normalized=False) for piece in pieces if len(piece) > 1]
-    )
+    whole = dict.fromkeys(piece for piece in pieces if len(piece) > 1)
+    tokenizer.add_tokens([AddedToken(piece, special=False, normalized=False) for piece in whole])
     wrapped = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer,
         pad_token="<|pad|>",

@@ -1,0 +1,159 @@
+"""Kinds of short environments with a visible state that actions change: registers, dials, grids, coins."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from spadelab.models.tiny.engine import Engine
+
+
+class Registers(Engine):
+    """Registers that letters add to; a path moves each of them in one direction only, so it never loops."""
+
+    RULES = ""
+    START = 9
+    SIGN = ""
+
+    def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
+        r = random.Random(seed)
+        words = self.RULES.split()
+        self.ops = dict(zip(words[::2], words[1::2], strict=True))
+        names = sorted({op[0] for op in self.ops.values()})
+        sides = [name + r.choice("+-") for name in names]
+        self.path = sorted(r.choices([a for a in self.ops if self.ops[a][:2] in sides], k=self.LENGTH))
+        self.state = {name: r.randint(0, self.START) for name in names}
+        self.goal = dict(self.state)
+        for a in self.path:
+            self.goal[self.ops[a][0]] += int(self.ops[a][1:])
+        self.turn = 0
+        return f"{self.RULES} | {self.show()}", {}
+
+    def move(self, action: str) -> bool:
+        op = self.ops.get(action)
+        if op:
+            self.state[op[0]] += int(op[1:])
+        return op is not None
+
+    def reached(self) -> bool:
+        return self.state == self.goal
+
+    def show(self) -> str:
+        return " ".join(f"{n} {v}{self.SIGN}{self.goal[n]}" for n, v in self.state.items())
+
+    def hint(self) -> str:
+        gaps = {n: self.goal[n] - v for n, v in self.state.items()}
+        words = {n: "rises" if gap > 0 else "falls" if gap else "stays" for n, gap in gaps.items()}
+        return " ".join(f"{n} {word}" for n, word in words.items())
+
+
+class Dials(Engine):
+    """Dials in a row; turning one turns some to its right as well, so the leftmost wrong one decides."""
+
+    SIZE = 2
+    MODULUS = 2
+    SPREAD: Sequence[int] = ()
+
+    def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
+        r = random.Random(seed)
+        self.keys = "abcdefghijklmnop"[: self.SIZE]
+        self.path = sorted(r.sample(self.keys * (self.MODULUS - 1), self.LENGTH))
+        self.state = [r.randrange(self.MODULUS) for _ in self.keys]
+        start = list(self.state)
+        for a in self.path:
+            self.move(a)
+        self.state, self.goal = start, self.state
+        self.turn = 0
+        spread = "".join(f"+{d}" for d in self.SPREAD)
+        return f"{self.keys} mod {self.MODULUS} also {spread or 'none'} | {self.show()}", {}
+
+    def move(self, action: str) -> bool:
+        if len(action) != 1 or action not in self.keys:
+            return False
+        self.state = list(self.state)
+        for d in (0, *self.SPREAD):
+            if self.keys.index(action) + d < self.SIZE:
+                self.state[self.keys.index(action) + d] += 1
+                self.state[self.keys.index(action) + d] %= self.MODULUS
+        return True
+
+    def reached(self) -> bool:
+        return self.state == self.goal
+
+    def show(self) -> str:
+        return "".join(map(str, self.state)) + " goal " + "".join(map(str, self.goal))
+
+    def hint(self) -> str:
+        return "the first dial is " + ("right" if self.state[0] == self.goal[0] else "wrong")
+
+
+class Grid(Engine):
+    """A walk on a grid along two of four moves; walls stand beside the way."""
+
+    MOVES = ""
+    WALLS = 0
+
+    def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
+        r = random.Random(seed)
+        w = self.MOVES.split()
+        self.moves = {a: (int(x), int(y)) for a, x, y in zip(w[::3], w[1::3], w[2::3], strict=True)}
+        self.path = r.choices([r.choice(w[0:6:3]), r.choice(w[6::3])], k=self.LENGTH)
+        self.at = (r.randint(0, 9), r.randint(0, 9))
+        way = [self.at]
+        for a in self.path:
+            way.append(self.after(way[-1], a))
+        beside = sorted({self.after(cell, a) for cell in way for a in self.moves} - set(way))
+        self.walls = [cell for cell in beside if r.randrange(100) < self.WALLS]
+        self.goal = way[-1]
+        self.turn = 0
+        return f"{self.MOVES} | {self.show()}", {}
+
+    def after(self, cell: tuple[int, int], action: str) -> tuple[int, int]:
+        return cell[0] + self.moves[action][0], cell[1] + self.moves[action][1]
+
+    def move(self, action: str) -> bool:
+        free = action in self.moves and self.after(self.at, action) not in self.walls
+        self.at = self.after(self.at, action) if free else self.at
+        return free
+
+    def reached(self) -> bool:
+        return self.at == self.goal
+
+    def show(self) -> str:
+        free = "".join(a for a in self.moves if self.after(self.at, a) not in self.walls)
+        return f"{self.at[0]},{self.at[1]} goal {self.goal[0]},{self.goal[1]} open {free}"
+
+    def hint(self) -> str:
+        ways = [w for w, g, s in zip(("east", "north"), self.goal, self.at, strict=True) if g > s]
+        return "the goal lies " + (" and ".join(ways) or "not to the east or north")
+
+
+class Coins(Engine):
+    """A sum to be paid exactly with few coins, each a multiple of the next smaller: the largest first."""
+
+    COINS: Sequence[int] = ()
+    SHOW = ""
+
+    def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
+        r = random.Random(seed)
+        ends = (*self.COINS[1:], 4 * self.COINS[-1])
+        bag = [c for c, end in zip(self.COINS, ends, strict=True) for _ in range(end // c - 1)]
+        coins = sorted(r.sample(bag, self.LENGTH), reverse=True)
+        self.path = [str(c) for c in coins]
+        self.total, self.paid = sum(coins), 0
+        self.turn = 0
+        return f"coins {' '.join(map(str, self.COINS))} | {self.show()}", {}
+
+    def move(self, action: str) -> bool:
+        fits = action in map(str, self.COINS) and self.paid + int(action) <= self.total
+        self.paid += int(action) if fits else 0
+        return fits
+
+    def reached(self) -> bool:
+        return self.paid == self.total
+
+    def show(self) -> str:
+        return self.SHOW.format(left=self.total - self.paid, paid=self.paid, total=self.total)
+
+    def hint(self) -> str:
+        return "the largest is " + ("needed" if self.path[0] == str(self.COINS[-1]) else "too large")

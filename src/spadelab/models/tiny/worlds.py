@@ -1,0 +1,280 @@
+"""Short environments from a grammar: what the bundled models of interactive self-play are started on.
+
+A world is a kind (registers, dials, grid, coins, guess, series, ranks) with constants drawn at random.
+Its text obeys the environment contract; its difficulty, the number of turns that its own solution
+takes, is exact by construction.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from spadelab.models.tiny.engine import Engine
+from spadelab.models.tiny.machines import Coins, Dials, Grid, Registers
+from spadelab.models.tiny.riddles import Guess, Ranks, Series
+from spadelab.records import Demonstration, Turn
+
+Constants = dict[str, object]
+LONGEST = 12
+"""Most turns of a solution in the grammar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of world: its skill, wordings of its summary, difficulties, and how its constants are drawn."""
+
+    engine: type[Engine]
+    skill: str
+    summaries: tuple[str, ...]
+    shortest: int
+    longest: int
+    draw: Callable[[int, random.Random], Constants]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A kind with its constants; `source` is a module that obeys the contract."""
+
+    kind: str
+    constants: Mapping[str, object]
+
+    @property
+    def source(self) -> str:
+        """The module's text, without a trailing newline."""
+        engine = KINDS[self.kind].engine
+        lines = [f"    {name} = {_literal(value)}\n" for name, value in self.constants.items()]
+        return "".join([f"import random\nclass {engine.__name__}Env:\n", *lines, *methods(engine)]).rstrip()
+
+    @property
+    def entry(self) -> str:
+        """The name of the class."""
+        return KINDS[self.kind].engine.__name__ + "Env"
+
+    @property
+    def skill(self) -> str:
+        """The skill's slug."""
+        return KINDS[self.kind].skill
+
+    @property
+    def difficulty(self) -> int:
+        """Turns that the world's own solution takes, the same on every seed."""
+        length = self.constants["LENGTH"]
+        assert isinstance(length, int)
+        return length
+
+    def instance(self) -> Engine:
+        """A new object of the class that `source` describes."""
+        base = KINDS[self.kind].engine
+        engine: Engine = type(base.__name__, (base,), dict(self.constants))()
+        return engine
+
+    def play(self, seed: int) -> Demonstration:
+        """What the world's own solution does and sees on a seed."""
+        engine = self.instance()
+        opening, _ = engine.reset(seed=seed)
+        hint = engine.hint()
+        turns = tuple(Turn(action, *engine.step(action)[:2]) for action in engine.solution())
+        return Demonstration(seed, opening, turns, hint)
+
+
+@cache
+def methods(engine: type[Engine]) -> tuple[str, ...]:
+    """The text of a kind's methods, the inherited ones included, without blank lines."""
+    functions = {**vars(Engine), **vars(engine)}
+    return tuple(inspect.getsource(f) for f in functions.values() if inspect.isfunction(f))
+
+
+def draw_world(kind: str, length: int, stream: random.Random) -> World:
+    """A random world of a kind whose solution takes `length` turns.
+
+    Raises ValueError when the kind has no such length.
+    """
+    chosen = KINDS[kind]
+    if not chosen.shortest <= length <= chosen.longest:
+        raise ValueError(f"{kind} has lengths {chosen.shortest} to {chosen.longest}, not {length}")
+    slack = stream.randint(1, 2) if length > 3 else length - 2
+    return World(
+        kind,
+        {
+            "NAME": kind,
+            "SUMMARY": stream.choice(chosen.summaries),
+            "SKILL": chosen.skill,
+            "MAX_TURNS": length + max(0, slack),
+            "ACTION_FORMAT": "text",
+            "LENGTH": length,
+            **chosen.draw(length, stream),
+        },
+    )
+
+
+def kinds_of(skill: str, length: int) -> list[str]:
+    """The kinds of a skill that have worlds of `length` turns, or come nearest to it."""
+    gaps = {
+        name: abs(nearest_length(name, length) - length)
+        for name, kind in KINDS.items()
+        if kind.skill == skill
+    }
+    return [name for name, gap in gaps.items() if gap == min(gaps.values())]
+
+
+def nearest_length(kind: str, length: int) -> int:
+    """The length nearest to `length` that a kind has."""
+    return max(KINDS[kind].shortest, min(KINDS[kind].longest, length))
+
+
+def pieces() -> list[str]:
+    """The fixed text of all worlds for the tokenizer: whole lines of code, and the words around constants."""
+    stream = random.Random(0)
+    found = ["import random\n", " | ", " goal ", " open ", "no ", "\n", '"\n', "    "]
+    for name, kind in KINDS.items():
+        found.append(f"class {kind.engine.__name__}Env:\n")
+        lines = [line for text in methods(kind.engine) for line in text.splitlines()]
+        found += [*(line + "\n" for line in lines), lines[-1]]
+        for _ in range(40):
+            world = draw_world(name, max(4, kind.shortest), stream)
+            for constant, value in world.constants.items():
+                texts = constant in ("NAME", "SUMMARY", "SKILL", "ACTION_FORMAT", "SHOW", "ASK", "SIGN")
+                found.append(f"    {constant} = {_literal(value)}\n" if texts else f"    {constant} = ")
+            demonstration = world.play(0)
+            found += [demonstration.hint] if name != "registers" else []
+            found += [str(world.constants[c]) for c in ("ASK", "SIGN") if c in world.constants]
+    found += [" rises", " falls", " stays", " mod ", " also ", "none", "coins ", "guess", "next", " to "]
+    found += ["left ", "paid ", " of ", " x+", " x-", " y+", " y-", " z+", " z-"]
+    return list(dict.fromkeys(found))
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _draw_registers(length: int, stream: random.Random) -> Constants:
+    names = "xyz"[: stream.choice((1, 2, 2, 2, 3))]
+    sides = [name + sign for name in names for sign in "+-"]
+    if len(names) < 3:
+        sides += [stream.choice(sides) for _ in range(4 if len(names) == 1 else stream.randint(0, 2))]
+    letters = stream.choice(("abcdefgh", "pqrstuvw", "klmnopqr"))
+    ops: list[str] = []
+    for side in sides:
+        unused = [op for op in (f"{side}{d}" for d in range(1, 10)) if op not in ops]
+        ops.append(stream.choice(unused))
+    stream.shuffle(ops)
+    rules = " ".join(f"{letter} {op}" for letter, op in zip(letters, ops, strict=False))
+    return {
+        "RULES": rules,
+        "START": stream.choice((9, 9, 20, 50)),
+        "SIGN": stream.choice((" to ", " -> ", " / ")),
+    }
+
+
+def _draw_dials(length: int, stream: random.Random) -> Constants:
+    modulus = stream.choice((2, 3, 4, 5))
+    size = stream.randint(max(3, length // (modulus - 1) + 1, 5 - modulus // 3), 14)
+    spread = stream.choice(((1,), (2,), (1, 2), (1, 3), (3,), (2, 3)))
+    return {"SIZE": min(size, 14), "MODULUS": modulus, "SPREAD": spread}
+
+
+def _draw_grid(length: int, stream: random.Random) -> Constants:
+    letters = stream.choice(("udlr", "nsew", "wsda", "kjlh"))
+    if stream.random() < 0.6:
+        first, second = (0, stream.randint(1, 3)), (stream.randint(1, 3), 0)
+    else:
+        first, second = stream.choice(
+            (((1, 1), (1, -1)), ((0, 1), (1, 1)), ((1, 2), (1, 0)), ((2, 1), (1, 2)))
+        )
+    vectors = [first, (-first[0], -first[1]), second, (-second[0], -second[1])]
+    moves = " ".join(f"{a} {x} {y}" for a, (x, y) in zip(letters, vectors, strict=True))
+    return {"MOVES": moves, "WALLS": stream.choice((0, 10, 20, 30, 40))}
+
+
+def _draw_coins(length: int, stream: random.Random) -> Constants:
+    coins, bag, least = [stream.choice((1, 1, 1, 2, 3))], 3, stream.randint(4, 5)
+    while len(coins) < least or bag < length + 1:
+        ratio = stream.choice((2, 3, 4, 5))
+        coins.append(coins[-1] * ratio)
+        bag += ratio - 1
+    show = stream.choice(("left {left}", "{left} left", "paid {paid} of {total}"))
+    return {"COINS": tuple(coins), "SHOW": show}
+
+
+def _draw_guess(length: int, stream: random.Random) -> Constants:
+    return {"TOP": stream.randint(2**length - 1, 2 ** (length + 1) - 2)}
+
+
+def _draw_series(length: int, stream: random.Random) -> Constants:
+    period = stream.choice((1, 1, 2, 2, 3))
+    return {
+        "PERIOD": period,
+        "GROWTH": stream.choice((0, 0, 1, 2)) if period == 1 else 0,
+        "LARGEST": stream.randint(5, 30),
+        "MODULUS": stream.choice((50, 60, 80, 100, 100, 100)),
+    }
+
+
+def _draw_ranks(length: int, stream: random.Random) -> Constants:
+    people = "".join(stream.sample("abcdefghijklmnopqrstuvwxyz", stream.randint(4, 7)))
+    place, ask = stream.choice(((0, "first"), (-1, "last"), (0, "lowest"), (-1, "highest")))
+    return {"PEOPLE": people, "PLACE": place, "ASK": ask}
+
+
+KINDS: dict[str, Kind] = {
+    "registers": Kind(
+        Registers,
+        "mathematical_reasoning",
+        ("Bring the registers to their goals.", "Add letter by letter.", "Reach the numbers."),
+        2,
+        LONGEST,
+        _draw_registers,
+    ),
+    "dials": Kind(
+        Dials,
+        "causal_inference",
+        ("Turn the dials to the goal.", "One dial moves others.", "Undo what the dials did."),
+        2,
+        LONGEST,
+        _draw_dials,
+    ),
+    "grid": Kind(
+        Grid,
+        "spatial_reasoning",
+        ("Walk to the goal.", "Find a way between walls.", "Cross the grid."),
+        2,
+        LONGEST,
+        _draw_grid,
+    ),
+    "coins": Kind(
+        Coins,
+        "optimization",
+        ("Pay with few coins.", "Pay exactly.", "Use the fewest coins."),
+        2,
+        LONGEST,
+        _draw_coins,
+    ),
+    "guess": Kind(
+        Guess,
+        "logical_deduction",
+        ("Find the hidden number.", "Close in on the number.", "Guess in few turns."),
+        5,
+        7,
+        _draw_guess,
+    ),
+    "series": Kind(
+        Series,
+        "pattern_recognition",
+        ("Continue the series.", "Say the next number.", "Find the pattern."),
+        1,
+        LONGEST,
+        _draw_series,
+    ),
+    "ranks": Kind(
+        Ranks,
+        "logical_deduction",
+        ("Find who stands there.", "Sort out the order.", "Read the order from pairs."),
+        2,
+        LONGEST,
+        _draw_ranks,
+    ),
+}

@@ -131,7 +131,7 @@ def test_a_draft_of_thoughts_alone_and_a_long_one_are_cut() -> None:
 
 
 def test_the_prompt_allows_only_what_the_sandbox_imports() -> None:
-    line = re.search(r"Imports only from: (.*)\.", load_template("full_interactive", "propose"))
+    line = re.search(r"Imports only from: ([^.]*)\.", load_template("full_interactive", "propose"))
     assert line and set(line[1].split(", ")) <= set(STANDARD_MODULES.split())
 
 

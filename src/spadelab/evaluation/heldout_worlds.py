@@ -1,0 +1,67 @@
+"""The held-out suite of interactive environments: written by hand, never trained on, with fixed seeds.
+
+Four levels, from two turns to far beyond the bundled models' warm start. Observations and actions look
+like those of the grammar (`models/tiny/worlds.py`), so that a bundled model can play them; constants,
+combinations and some of the structure (rings, transfers, locks, moves to the left) are not in it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from spadelab.environments.interactive.contract import FAMILY, read_manifest
+from spadelab.environments.interactive.novelty import environment_key
+from spadelab.environments.syntax import parse_program
+from spadelab.records import Environment
+
+WORLDS = Path(__file__).parent / "worlds"
+SEEDS = tuple(range(9001, 9009))
+"""The instances of each environment that are played."""
+
+
+def load_heldout() -> list[Environment]:
+    """The suite in the order of level and name; `difficulty` is the number of turns of the solution."""
+    files = sorted(file for file in WORLDS.glob("*.py") if not file.name.startswith("_"))
+    return [_load(file.read_text(encoding="utf-8")) for file in files]
+
+
+def level_of(environment: Environment) -> int:
+    """The level, 1 to 4, of an environment of the suite."""
+    return {2: 1, 3: 2, 5: 3, 6: 3}.get(environment.difficulty, 4)
+
+
+def heldout_world_keys(environments: Iterable[Environment]) -> frozenset[str]:
+    """What self-play must not train on: the normalised trees of the suite."""
+    return frozenset(environment.key for environment in environments)
+
+
+def _load(source: str) -> Environment:
+    tree = parse_program(source)
+    manifest = read_manifest(tree)
+    return Environment(
+        id=hashlib.sha256(source.encode()).hexdigest(),
+        key=environment_key(source),
+        family=FAMILY,
+        kind=manifest.skill,
+        source=source,
+        inputs=(),
+        outputs=(),
+        difficulty=_read_length(tree),
+        message=manifest.summary,
+        name=manifest.name,
+        entry=manifest.class_name,
+        turns=manifest.max_turns,
+        action_format=manifest.action_format,
+    )
+
+
+def _read_length(tree: ast.Module) -> int:
+    """The constant LENGTH: how many turns the environment's own solution takes on every seed."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="LENGTH")], value=ast.Constant(value=int(length))):
+                return length
+    raise ValueError("an environment of the held-out suite does not say its LENGTH")

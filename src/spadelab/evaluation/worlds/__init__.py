@@ -1,0 +1,1 @@
+"""Hand-written environments of the held-out suite: data, read as text and never imported."""

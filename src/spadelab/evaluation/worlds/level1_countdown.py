@@ -1,0 +1,43 @@
+import random
+
+NAME = "Countdown"
+SUMMARY = "The series falls by equal steps."
+SKILL = "pattern_recognition"
+MAX_TURNS = 2
+ACTION_FORMAT = "text"
+LENGTH = 2
+
+
+class CountdownEnv:
+    def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
+        r = random.Random(seed)
+        start, fall = r.randint(60, 99), r.randint(1, 9)
+        self.terms = [start - fall * i for i in range(3 + LENGTH)]
+
+        self.path = [str(v) for v in self.terms[3:]]
+        self.seen = 3
+        self.turn = 0
+        return f"next mod 100 | {self.show()}", {}
+
+    def show(self) -> str:
+        return " ".join(map(str, self.terms[self.seen - 3 : self.seen]))
+
+    def move(self, action: str) -> bool:
+        right = action == str(self.terms[self.seen])
+        self.seen += right
+        return right
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
+        self.turn += 1
+        legal = self.turn <= MAX_TURNS and self.move(action)
+        won = legal and self.seen == len(self.terms)
+        if won:
+            self.turn = MAX_TURNS
+        text = self.show() if legal else "no " + self.show()
+        return text, float(won), won, self.turn >= MAX_TURNS and not won, {}
+
+    def solution(self) -> list[str]:
+        return list(self.path)
+
+    def hint(self) -> str:
+        return "the next term is " + ("odd" if int(self.path[0]) % 2 else "even")

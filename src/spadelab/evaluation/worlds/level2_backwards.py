@@ -1,0 +1,51 @@
+import random
+
+NAME = "Dials that pull back"
+SUMMARY = "Every dial moves the one to its left as well."
+SKILL = "causal_inference"
+MAX_TURNS = 3
+ACTION_FORMAT = "text"
+LENGTH = 3
+KEYS = "abcdefgh"
+SPREAD = (-1,)
+
+
+class BackwardsEnv:
+    def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
+        r = random.Random(seed)
+        self.path = sorted(r.sample(KEYS, LENGTH), reverse=True)
+        self.state = [r.randrange(2) for _ in KEYS]
+        start = list(self.state)
+        for a in self.path:
+            self.move(a)
+        self.state, self.goal = start, self.state
+        self.turn = 0
+        return f"abcdefgh mod 2 also -1 | {self.show()}", {}
+
+    def show(self) -> str:
+        return "".join(map(str, self.state)) + " goal " + "".join(map(str, self.goal))
+
+    def move(self, action: str) -> bool:
+        if len(action) != 1 or action not in KEYS:
+            return False
+        self.state = list(self.state)
+        for d in (0, *SPREAD):
+            i = KEYS.index(action) + d
+            if 0 <= i < len(KEYS):
+                self.state[i] = (self.state[i] + 1) % 2
+        return True
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
+        self.turn += 1
+        legal = self.turn <= MAX_TURNS and self.move(action)
+        won = legal and self.state == self.goal
+        if won:
+            self.turn = MAX_TURNS
+        text = self.show() if legal else "no " + self.show()
+        return text, float(won), won, self.turn >= MAX_TURNS and not won, {}
+
+    def solution(self) -> list[str]:
+        return list(self.path)
+
+    def hint(self) -> str:
+        return "the first dial is " + ("right" if self.state[0] == self.goal[0] else "wrong")

@@ -1,0 +1,44 @@
+import random
+
+NAME = "Sums of neighbours"
+SUMMARY = "Every term is the sum of the two before it."
+SKILL = "pattern_recognition"
+MAX_TURNS = 9
+ACTION_FORMAT = "text"
+LENGTH = 8
+
+
+class SumsEnv:
+    def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
+        r = random.Random(seed)
+        self.terms = [r.randint(1, 40), r.randint(1, 40)]
+        while len(self.terms) < 5 + LENGTH:
+            self.terms.append((self.terms[-1] + self.terms[-2]) % 100)
+
+        self.path = [str(v) for v in self.terms[5:]]
+        self.seen = 5
+        self.turn = 0
+        return f"next mod 100 | {self.show()}", {}
+
+    def show(self) -> str:
+        return " ".join(map(str, self.terms[self.seen - 5 : self.seen]))
+
+    def move(self, action: str) -> bool:
+        right = action == str(self.terms[self.seen])
+        self.seen += right
+        return right
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
+        self.turn += 1
+        legal = self.turn <= MAX_TURNS and self.move(action)
+        won = legal and self.seen == len(self.terms)
+        if won:
+            self.turn = MAX_TURNS
+        text = self.show() if legal else "no " + self.show()
+        return text, float(won), won, self.turn >= MAX_TURNS and not won, {}
+
+    def solution(self) -> list[str]:
+        return list(self.path)
+
+    def hint(self) -> str:
+        return "the next term is " + ("odd" if int(self.path[0]) % 2 else "even")

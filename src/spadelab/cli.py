@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spadelab.command.boundary import hush_libraries, notify, verb
+from spadelab.command.verbs_audit import audit
 
 if TYPE_CHECKING:
     from spadelab.config import Settings
@@ -291,3 +292,6 @@ def compare(
     from spadelab.command.comparing import compare_arms
 
     return compare_arms(arms or [], seeds, cpu_seconds, config, overrides or [], out)
+
+
+app.command()(audit)

@@ -295,3 +295,20 @@ def test_a_copy_earns_less_but_never_less_than_nothing() -> None:
     assert rewards.discount(0.8, 0.5, weight=0.5) == pytest.approx(0.6)
     assert rewards.discount(0.8, 1.0, weight=3.0) == 0.0
     assert rewards.discount(-0.5, 1.0) == -0.5
+
+
+def test_wins_must_beat_luck() -> None:
+    assert regret.beats_luck(1, 8, 0.0) and not regret.beats_luck(0, 8, 0.0)
+    assert regret.beats_luck(4, 8, 0.15) and not regret.beats_luck(2, 8, 0.15)
+    assert not regret.beats_luck(8, 8, 1.0)
+    assert regret.beats_luck(16, 16, 0.49) and not regret.beats_luck(16, 16, 0.5)
+    tails = [1 - 0.8**2, 0.2**2]
+    for wins, tail in enumerate(tails, start=1):
+        assert regret.beats_luck(wins, 2, 0.2, level=tail + 1e-9)
+        assert not regret.beats_luck(wins, 2, 0.2, level=tail - 1e-9)
+
+
+def test_a_lottery_is_paid_as_rarely_as_the_level_says() -> None:
+    n, luck = 16, 0.2
+    paid = [k for k in range(n + 1) if regret.beats_luck(k, n, luck)]
+    assert 0 < sum(math.comb(n, k) * luck**k * (1 - luck) ** (n - k) for k in paid) <= 0.05

@@ -180,6 +180,16 @@ PAIRED_REWARDS: Mapping[str, WindowRule] = MappingProxyType(
 """Rules that see returns instead of counts."""
 
 
+def beats_luck(wins: int, n: int, luck: float, level: float = 0.05, most: float = 0.5) -> bool:
+    """Whether so many wins are more than luck gives: P(wins or more of n | luck) <= level, exact binomial.
+
+    `luck` is the win rate of play without any thought; from `most` on nothing beats it. A lottery is won
+    now and then by everybody, for ever: its solve rate looks like a frontier, but teaches nothing.
+    """
+    tail = math.fsum(math.comb(n, k) * luck**k * (1.0 - luck) ** (n - k) for k in range(wins, n + 1))
+    return wins > 0 and luck < most and tail <= level
+
+
 def variance_bonus(returns: Sequence[float]) -> float:
     """exp(-(var - 1/4)^2 / 0.02), population variance of the returns (SPADE's optional bonus)."""
     mean = _mean(returns)

@@ -16,8 +16,9 @@ import torch
 
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
-from spadelab.evaluation.heldout import HeldOutResult, build_heldout, evaluate, heldout_keys
+from spadelab.evaluation.heldout import HeldOutResult, benchmark_of, build_benchmark, evaluate
 from spadelab.evaluation.statistics import bootstrap
+from spadelab.families.family import program_limits
 from spadelab.learning.players import load_policy
 from spadelab.learning.warmstart import SOLVER_LENGTHS, Recipe, train
 from spadelab.loop import Loop
@@ -51,7 +52,7 @@ def run_arm(arm: str, seed: int, settings: Settings, seconds: float) -> dict[str
     `settings` already hold the arm's overrides, the seed and the budget.
     """
     torch.set_num_threads(settings.model.threads)
-    benchmark = build_heldout(settings.evaluation.seed, settings.evaluation.tasks)
+    benchmark = build_benchmark(settings)
     with open_sandbox(settings) as sandbox:
         details: dict[str, Any] = {"spent": 0.0}
         if arm == "warm_start":
@@ -59,10 +60,10 @@ def run_arm(arm: str, seed: int, settings: Settings, seconds: float) -> dict[str
         elif arm.startswith("start"):
             solver = load_policy(settings, settings.solver_model)
         else:
-            loop = Loop(settings, sandbox, heldout_keys(benchmark))
+            loop = Loop(settings, sandbox, benchmark.keys)
             details = play_arm(loop, settings, sandbox)
             solver = loop.players.solver
-        limits = Loop.limits_of(settings)
+        limits = program_limits(settings)
         result = evaluate(solver, benchmark, settings, sandbox, limits)
     return {"arm": arm, "seed": seed, "seconds": seconds, **summarise(result), **details}
 
@@ -95,7 +96,7 @@ def play_arm(loop: Loop, settings: Settings, sandbox: Sandbox) -> dict[str, Any]
         tasks = [environment for cycle_tasks in part for environment in cycle_tasks]
         tasks = Streams(0).python(name).sample(tasks, min(JUDGED_TASKS, len(tasks)))
         if tasks:
-            solved = evaluate(start, tasks, settings, sandbox, loop.limits)
+            solved = evaluate(start, benchmark_of(tasks), settings, sandbox, loop.limits)
             judged[name] = {
                 "start_solves": solved.accuracy.estimate,
                 "difficulty": sum(e.difficulty for e in tasks) / len(tasks),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import torch
 
 from spadelab.config import Settings
-from spadelab.evaluation.heldout import HeldOutResult, build_heldout, evaluate, heldout_keys
+from spadelab.evaluation.heldout import HeldOutResult, build_benchmark, evaluate
 from spadelab.evaluation.judging import judge_difficulty
 from spadelab.evaluation.report import write_report
 from spadelab.learning.datasets import write_datasets
@@ -65,8 +66,8 @@ class Conductor:
 
     def __init__(self, settings: Settings, run: Run, sandbox: Sandbox, observer: Observer) -> None:
         self.settings, self.run, self.sandbox, self.observer = settings, run, sandbox, observer
-        self.benchmark = build_heldout(settings.evaluation.seed, settings.evaluation.tasks)
-        self.loop = Loop(settings, sandbox, heldout_keys(self.benchmark))
+        self.benchmark = build_benchmark(settings)
+        self.loop = Loop(settings, sandbox, self.benchmark.keys)
         self.evaluations: dict[str, list[Any]] = {"heldout": [], "judged": []}
 
     def run_all(self) -> Outcome:
@@ -112,7 +113,10 @@ class Conductor:
                 self.measure(f"cycle {done}")
             if done % saves == 0:
                 self.checkpoint()
-        return not self.observer.stopped()
+        if self.observer.stopped():
+            return False
+        self.loop.flush()
+        return True
 
     def measure(self, label: str) -> None:
         """Held-out accuracy of the current solver."""
@@ -156,6 +160,7 @@ def describe(label: str, cycle: int, result: HeldOutResult) -> dict[str, Any]:
         "low": interval.low,
         "high": interval.high,
         "kinds": result.by_kind(),
+        "counts": dict(Counter(result.kinds)),
         "cells": {k: {str(level): v for level, v in rows.items()} for k, rows in result.cells().items()},
         "correct": [int(value) for value in result.correct],
         "faults": result.faults,

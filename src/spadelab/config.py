@@ -14,28 +14,30 @@ from typing import Any, Self
 from pydantic import ValidationError, model_validator
 
 from spadelab.config_errors import explain_invalid, text_keys
+from spadelab.config_families import fill_family
 from spadelab.config_files import apply_override, read_settings_file, rename_keys
 from spadelab.config_notices import replace_unbuilt
 from spadelab.config_sections import (
     CreditSettings,
     EvaluationSettings,
+    HinterSettings,
     JudgeSettings,
     ModelSettings,
     ProposerSettings,
     QueueSettings,
     RunSettings,
     SandboxSettings,
-    Section,
-    SelfPlaySettings,
     SolverSettings,
     TrainingSettings,
 )
+from spadelab.config_self_play import Section, SelfPlaySettings
 from spadelab.errors import UserError
 
 __all__ = [
     "ALIASES",
     "CreditSettings",
     "EvaluationSettings",
+    "HinterSettings",
     "JudgeSettings",
     "ModelSettings",
     "ProposerSettings",
@@ -64,6 +66,7 @@ class Settings(Section):
     model: ModelSettings = ModelSettings()
     proposer: ProposerSettings = ProposerSettings()
     solver: SolverSettings = SolverSettings()
+    hinter: HinterSettings = HinterSettings()
     judge: JudgeSettings = JudgeSettings()
     self_play: SelfPlaySettings = SelfPlaySettings()
     sandbox: SandboxSettings = SandboxSettings()
@@ -71,6 +74,11 @@ class Settings(Section):
     training: TrainingSettings = TrainingSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     task_queue: QueueSettings = QueueSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_family(cls, tree: Any) -> Any:
+        return fill_family(tree) if isinstance(tree, dict) else tree
 
     @model_validator(mode="after")
     def _check_lengths(self) -> Self:
@@ -80,6 +88,27 @@ class Settings(Section):
                     f"{role}.max_new_tokens is {limit.max_new_tokens}, but it must be less than "
                     f"model.max_seq_len ({self.model.max_seq_len}) to leave room for the prompt"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _check_credit(self) -> Self:
+        delay, interval = self.credit.delay, self.self_play.regenerate_every
+        if delay % interval:
+            raise ValueError(
+                f"credit.delay is {delay}, but it must be 0 or a multiple of self_play.regenerate_every "
+                f"({interval}): the proposer is paid when the next environments are written"
+            )
+        if self.proposer.repairs and self.proposer.prompts == "compact":
+            raise ValueError(
+                f"proposer.repairs is {self.proposer.repairs}, but must be 0 while proposer.prompts is "
+                '"compact": the bundled models cannot read a failing check'
+            )
+        hinted = self.self_play.family == "interactive" and self.credit.hinted
+        if self.credit.proposer_reward == "regret" and not hinted:
+            raise ValueError(
+                'credit.proposer_reward is "regret", which needs play with a hint: self_play.family '
+                '"interactive" and credit.hinted true'
+            )
         return self
 
     @property

@@ -33,9 +33,13 @@ def _switch_off_judge(tree: dict[str, Any]) -> list[str]:
     judge = tree.get("judge")
     if not isinstance(judge, dict) or judge.get("enabled") is not True:
         return []
+    play = tree.get("self_play")
+    if isinstance(play, dict) and play.get("family") == "interactive":
+        return []
     judge["enabled"] = False
     return [
-        "judge.enabled: a judging model is not built yet, execution alone decides; write false to say so."
+        "judge.enabled: execution alone decides over program tasks; write false to say so (a judge may veto "
+        'environments of self_play.family "interactive").'
     ]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-Kind = Literal["deduction", "abduction", "induction"]
+from spadelab.config_self_play import Count, NonNegative, Section, Share, Temperature
+
 Prompts = Literal["compact", "full"]
 RewardRule = Literal[
     "frontier",
@@ -23,27 +24,13 @@ RewardRule = Literal[
     "solvable",
     "lemma",
     "lift",
+    "regret",
+    "blend",
+    "learning_potential",
 ]
 AdvantageRule = Literal["trrpp", "grpo", "dr_grpo", "rloo", "rae", "global"]
-NonNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Difficulty = Annotated[float, Field(ge=1)]
-Temperature = Annotated[float, Field(gt=0, le=10)]
-
-
 BUNDLED_MODELS = {"tiny": "solver", "tiny-proposer": "proposer", "tiny-shared": "shared"}
 """Names of the models in the package, and the roles they were warm-started for."""
-
-# Where the bundled solver's warm start ends, and where the bundled proposer's does.
-FIRST_DIFFICULTY: dict[Kind, Difficulty] = {"deduction": 5.0, "abduction": 4.0, "induction": 1.0}
-LARGEST_DIFFICULTY: dict[Kind, Difficulty] = {"deduction": 24.0, "abduction": 24.0, "induction": 12.0}
-
-
-class Section(BaseModel):
-    """What all sections share: no unknown keys, no changes after loading, no infinities."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
 
 
 class RunSettings(Section):
@@ -109,6 +96,12 @@ class ProposerSettings(Section):
     """False freezes the proposer."""
     prompts: Prompts = "compact"
     """"compact" for the bundled models, "full" for instruction-tuned ones."""
+    repairs: int = Field(default=0, ge=0, le=8)
+    """Further attempts at a rejected draft, with the failing check shown back (interactive)."""
+    corpus: str | None = None
+    """Folder or JSONL file of documents that ground the drafts (interactive); null: none."""
+    negatives: int = Field(default=1, ge=0, le=8)
+    """Rejected or useless earlier environments shown with the reason (interactive)."""
 
 
 class SolverSettings(Section):
@@ -123,66 +116,20 @@ class SolverSettings(Section):
     prompts: Prompts = "compact"
 
 
+class HinterSettings(Section):
+    """The role that writes hints for environments that have none of their own."""
+
+    enabled: bool = False
+    temperature: Temperature = 0.3
+    max_new_tokens: Count = 128
+
+
 class JudgeSettings(Section):
-    """The optional role that only rates tasks; it never decides what was right."""
+    """The optional role that may veto environments; it never decides what was right."""
 
     enabled: bool = False
     temperature: float = Field(default=0.0, ge=0, le=10)
-
-
-class SelfPlaySettings(Section):
-    """The cycle and its difficulty target."""
-
-    mode: Literal["self_play", "fixed", "uniform"] = "self_play"
-    """"fixed" (one fixed task set) and "uniform" (no curriculum) are the baselines."""
-    iterations: Count = 1
-    rounds_per_iteration: Count = 100
-    """Cycles in an iteration; the run has `iterations * rounds_per_iteration` cycles."""
-    tasks_per_round: Count = 48
-    """Drafts in a cycle, over all task types."""
-    initial_difficulty: Difficulty | dict[Kind, Difficulty] = FIRST_DIFFICULTY
-    """Executed statements asked for at first; one number, or one for each task type."""
-    max_difficulty: Difficulty | dict[Kind, Difficulty] = LARGEST_DIFFICULTY
-    """Most executed statements ever asked for; one number, or one for each task type."""
-    task_types: dict[Kind, NonNegative] = {"deduction": 0.4, "abduction": 0.4, "induction": 0.2}
-    """Relative share of each task type; a type that is not named gets none."""
-    step: float = Field(default=1.0, gt=0)
-    """Change of the difficulty target after a cycle outside [low, high]."""
-    low: Share = 0.2
-    high: Share = 0.35
-    """Solve rates between which the difficulty target stays."""
-    ahead: Share = 0.4
-    """How far above the target is still asked for, as a share of it; at least one statement."""
-    replay: Share = 0.25
-    """Share of drafts asked for below the target, against forgetting."""
-
-    @model_validator(mode="after")
-    def _check_relations(self) -> Self:
-        if self.low >= self.high:
-            raise ValueError(
-                f"self_play.low is {self.low} and self_play.high is {self.high}, but low must be the lesser"
-            )
-        for kind in self.task_types:
-            if self.start_of(kind) > self.limit_of(kind):
-                raise ValueError(
-                    f"self_play.initial_difficulty is {self.start_of(kind):g} for {kind}, but it must not "
-                    f"exceed self_play.max_difficulty ({self.limit_of(kind):g})"
-                )
-        if not sum(self.task_types.values()) > 0:
-            raise ValueError("self_play.task_types has no share above 0, but one type must have one")
-        return self
-
-    def start_of(self, kind: Kind) -> float:
-        """The first difficulty target of a task type."""
-        return _of(self.initial_difficulty, kind, FIRST_DIFFICULTY[kind])
-
-    def limit_of(self, kind: Kind) -> float:
-        """The highest difficulty target of a task type."""
-        return _of(self.max_difficulty, kind, LARGEST_DIFFICULTY[kind])
-
-
-def _of(value: float | dict[Kind, float], kind: Kind, default: float) -> float:
-    return value.get(kind, default) if isinstance(value, dict) else value
+    max_new_tokens: Count = 128
 
 
 class SandboxSettings(Section):
@@ -215,6 +162,14 @@ class CreditSettings(Section):
     """Reward of a draft that a gate rejected."""
     obey_tolerance: int = Field(default=1, ge=0)
     """Largest |written - asked| difficulty at which the proposer is still paid."""
+    hinted: bool = True
+    """Whether interactive environments are also played with a hint, on the same seeds, for the regret."""
+    return_rule: Literal["sum", "final"] = "sum"
+    """An episode's return: the sum of its rewards, or the last one alone, as published."""
+    copy_discount: Share = 0.0
+    """How much of a reward is lost when all of a cycle's environments are near copies of it."""
+    delay: int = Field(default=0, ge=0)
+    """Cycles between an environment's first episodes and its proposer's reward (interactive)."""
 
 
 class TrainingSettings(Section):
@@ -229,6 +184,8 @@ class TrainingSettings(Section):
     """Rows in a micro batch."""
     epochs_per_iteration: int = Field(default=1, ge=1, le=100)
     """Passes over the rows of a cycle."""
+    policy_weight: NonNegative = 0.2
+    """Weight of the policy gradient; beside the gold term a full one does harm (benchmarks/learning.md)."""
     gold_weight: NonNegative = 1.0
     """Weight of imitating correct answers that execution provided; 0: pure RL."""
     gold_tasks: Literal["frontier", "unmastered"] = "unmastered"

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from spadelab.config import Settings
+from spadelab.credit import assignment
 from spadelab.credit.advantages import Rae, make_estimator
-from spadelab.credit.assignment import credit_gold, credit_proposer, credit_solver, unmastered
+from spadelab.credit.delays import DelayedCredit
+from spadelab.credit.regret import Arms, SkillPotential, pair_arms
 from spadelab.credit.rewards import solve_counts
 from spadelab.curriculum.plan import Curriculum
-from spadelab.environments.programs import GateSettings, admit, gold, shape_key
-from spadelab.environments.seeds import identity_environments
 from spadelab.evaluation.metrics import describe_cycle
+from spadelab.families import make_family
+from spadelab.families.family import Stateful, program_limits, withhold
 from spadelab.learning.players import Players
-from spadelab.play.episodes import play
-from spadelab.records import Admission, Check, Environment, Episode
+from spadelab.records import Admission, Environment, Episode, Row
 from spadelab.rng import Streams
-from spadelab.roles.proposer import propose
-from spadelab.roles.solver import solver_prompt
-from spadelab.sandbox import Limits, Sandbox
+from spadelab.roles.proposer import Request
+from spadelab.sandbox import Sandbox
+from spadelab.stopwatch import Stopwatch
+
+Rows = dict[str, list[Row]]
+"""What each player learns from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +52,20 @@ class Loop:
         self.settings, self.sandbox, self.withheld = settings, sandbox, withheld
         self.streams = Streams(settings.run.seed)
         self.players = Players(settings)
-        self.curriculum = Curriculum(settings, identity_environments())
-        self.limits = self.limits_of(settings)
-        self.gates = GateSettings(limits=self.limits)
+        self.family = make_family(settings, sandbox)
+        self.curriculum = Curriculum(settings, self.family.seeds())
+        self.limits = program_limits(settings)
         self.estimators = {
             "solver": make_estimator(settings.credit.advantage),
             "proposer": make_estimator(settings.credit.proposer_advantage),
         }
+        self.delays = {name: DelayedCredit(settings.credit.delay) for name in self.players.writers}
+        self.potential = SkillPotential()
+        # Ids of environments that broke the contract in play.
+        self.broken: set[str] = set()
         self.next_cycle = 0
         # Seconds of computing and of wall clock, over all the processes that worked on this run.
         self.spent = self.elapsed = 0.0
-
-    @staticmethod
-    def limits_of(settings: Settings) -> Limits:
-        """The limits of one program in the jail."""
-        box = settings.sandbox
-        return Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
 
     def run(self, more: Callable[[], bool]) -> Iterator[Cycle]:
         """Cycle after cycle while the budget lasts and `more()` says so."""
@@ -76,101 +76,124 @@ class Loop:
             yield self.step()
 
     def step(self) -> Cycle:
-        """One cycle."""
-        number, settings = self.next_cycle, self.settings
-        timings: dict[str, float] = defaultdict(float)
-        started, clock, executed = computing(self.sandbox), time.monotonic(), self.sandbox.executions
-        draws, solver = self.streams.python("curriculum"), self.players.solver
-        with timed(timings, "model"):
-            requests = self.curriculum.plan(number, draws)
-            drafts = propose(
-                self.players.proposer, requests, settings, number, self.streams.torch("proposer")
+        """One cycle: every pair of players writes and plays, then everyone learns."""
+        number, watch = self.next_cycle, Stopwatch(self.sandbox)
+        rows: Rows = defaultdict(list)
+        admissions: list[Admission] = []
+        environments: list[Environment] = []
+        episodes: list[Episode] = []
+        draws = self.streams.python("curriculum")
+        pairs = self.players.pair(self.streams.python("pairs"))
+        requests = self.curriculum.plan(number, draws)
+        for index, (writer, player) in enumerate(pairs):
+            written = self.write(writer, requests[index :: len(pairs)], watch)
+            chosen = self.curriculum.select(number, written, draws, len(pairs))
+            with watch.measure("model"):
+                played = self.family.play(self.players.policies[player], chosen, self.streams)
+            self.broken |= assignment.broken_environments(played)
+            rows[player] += self.teach(player, chosen, played)
+            admissions, environments, episodes = (
+                admissions + written,
+                environments + chosen,
+                episodes + played,
             )
-        with timed(timings, "sandbox"):
-            admissions = admit(drafts, self.sandbox, self.gates, self.curriculum.buffer.known, number)
-        admissions = [self.withhold(admission) for admission in admissions]
-        environments = self.curriculum.select(admissions, draws)
-        waited = self.sandbox.seconds
-        with timed(timings, "model"):
-            episodes = play(
-                solver,
-                environments,
-                settings.solver.rollouts,
-                settings.solver,
-                self.sandbox,
-                self.limits,
-                self.streams.torch("solver"),
-            )
-        timings["sandbox"] += self.sandbox.seconds - waited
-        timings["model"] -= self.sandbox.seconds - waited
-        solved = solve_counts(episodes)
-        rows = credit_solver(episodes, settings, self.estimators["solver"], solver.version)
-        lessons = unmastered(environments, solved, settings.training.gold_tasks == "frontier")
-        lessons = self.curriculum.learn(lessons, settings.training.gold_replay, draws)
-        rows += credit_gold(lessons, self.encode_gold, settings, solver.version)
-        proposer_rows, rewards = credit_proposer(
-            admissions, solved, settings, self.estimators["proposer"], self.players.proposer.version
-        )
-        with timed(timings, "learner"):
-            learned = self.players.step(rows + proposer_rows, self.streams.python("minibatches"))
+        arms = pair_arms(episode for episode in episodes if episode.environment not in self.broken)
+        rewards = [reward for writer in self.delays for reward in self.pay(writer, arms, rows)]
+        with watch.measure("learner"):
+            learned = self.players.step(rows, self.streams.python("minibatches"))
+        solved = {name: counts for name, counts in solve_counts(episodes).items() if name not in self.broken}
         self.curriculum.update(number, admissions, environments, solved)
+        self.family.remember(admissions, environments, solved)
         self.next_cycle = number + 1
-        self.spent += computing(self.sandbox) - started
-        self.elapsed += time.monotonic() - clock
-        programs = float(self.sandbox.executions - executed)
-        timings |= {"spent": self.spent, "elapsed": self.elapsed, "programs": programs}
-        targets = {kind: target.value for kind, target in self.curriculum.targets.items()}
-        metrics = {"target": targets, "learner": learned} | describe_cycle(
-            admissions, environments, episodes, solved, rewards, settings.credit.obey_tolerance
+        self.spent, self.elapsed = self.spent + watch.spent, self.elapsed + watch.elapsed
+        timings = {"spent": self.spent, "elapsed": self.elapsed, "programs": watch.programs, **watch.seconds}
+        tolerance = self.settings.credit.obey_tolerance
+        metrics = {"learner": learned} | self.curriculum.describe(environments, solved)
+        metrics |= describe_cycle(admissions, environments, episodes, solved, arms, rewards, tolerance)
+        return Cycle(number, metrics, admissions, environments, episodes, timings)
+
+    def write(self, writer: str, requests: list[Request], watch: Stopwatch) -> list[Admission]:
+        """Drafts through the gates, with second attempts where the settings want them."""
+        model, number, known = self.players.policies[writer], self.next_cycle, self.curriculum.buffer.known
+        stream = self.streams.torch("proposer")
+        admissions: list[Admission] = []
+        with watch.measure("model"):
+            drafts = self.family.write(model, requests, number, stream)
+        for attempt in range(1 + self.settings.proposer.repairs):
+            with watch.measure("sandbox"):
+                judged = self.family.admit(model, drafts, known, number, self.streams)
+            admissions += [withhold(admission, self.withheld) for admission in judged]
+            failed = [admission for admission in judged if admission.environment is None]
+            if attempt == self.settings.proposer.repairs or not failed:
+                break
+            with watch.measure("model"):
+                drafts = self.family.repair(model, failed, number, stream)
+        for admission in admissions:
+            self.delays[writer].hold(number, admission, model.version)
+        return admissions
+
+    def teach(self, player: str, environments: list[Environment], episodes: list[Episode]) -> list[Row]:
+        """The solver's rows: its own play, and right play of what it has not mastered."""
+        settings, model, draws = (
+            self.settings,
+            self.players.policies[player],
+            self.streams.python("curriculum"),
         )
-        return Cycle(number, metrics, admissions, environments, episodes, dict(timings))
+        open_to_training = {e.id for e in environments if not self.curriculum.is_held_out(e)}
+        trained = [episode for episode in episodes if episode.environment in open_to_training]
+        rows = assignment.credit_solver(trained, settings, self.estimators["solver"], model.version)
+        solved = solve_counts(trained)
+        lessons = [e for e in environments if e.id in open_to_training and e.id not in self.broken]
+        lessons = assignment.unmastered(lessons, solved, settings.training.gold_tasks == "frontier")
+        lessons = self.curriculum.learn(lessons, settings.training.gold_replay, draws)
+        stream = self.streams.python("demonstrations")
+        return rows + assignment.credit_gold(
+            lessons, lambda e: self.family.demonstrate(model, e, stream), settings, model.version
+        )
 
-    def withhold(self, admission: Admission) -> Admission:
-        """Refuse a draft whose program is in the held-out benchmark."""
-        environment = admission.environment
-        if environment is None or self.withheld.isdisjoint((environment.key, shape_key(environment.source))):
-            return admission
-        check = Check("held_out", False, "held_out", "the program is part of the held-out benchmark")
-        return replace(admission, checks=(*admission.checks, check), environment=None)
+    def pay(self, writer: str, arms: Mapping[str, Arms] | None, rows: Rows) -> list[float]:
+        """Add the rows of the drafts that are due, of all with `arms` None; returns their rewards."""
+        delayed = self.delays[writer]
+        for name, returns in (arms or {}).items():
+            delayed.observe(self.next_cycle, name, returns)
+        held = delayed.flush() if arms is None else delayed.due(self.next_cycle)
+        copies = self.family.copies([h.admission.environment for h in held if h.admission.environment])
+        paid, rewards = assignment.credit_proposer(
+            held, self.settings, self.estimators["proposer"], self.potential, self.broken, copies
+        )
+        rows[writer] += paid
+        return rewards
 
-    def encode_gold(self, environment: Environment) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Token ids of the solver's prompt and of the completion that execution proved right."""
-        solver = self.players.solver
-        prompt = solver_prompt(environment, self.settings.solver.prompts)
-        return solver.encode_prompt(prompt), solver.encode_completion(gold(environment))
+    def flush(self) -> None:
+        """Pay for the drafts that still wait for their reward: the end of the run."""
+        rows: Rows = defaultdict(list)
+        for writer in self.delays:
+            self.pay(writer, None, rows)
+        if any(rows.values()):
+            self.players.step(rows, self.streams.python("minibatches"))
 
     def files(self) -> dict[str, bytes | Callable[[Path], None]]:
         """Everything that has state, as checkpoint files."""
-        state = {
+        counters = {
             "next_cycle": self.next_cycle,
             "spent": self.spent,
             "elapsed": self.elapsed,
-            "streams": self.streams.state(),
-            "curriculum": self.curriculum.state(),
-            "baselines": {k: e.state() for k, e in self.estimators.items() if isinstance(e, Rae)},
+            "broken": sorted(self.broken),
         }
+        state = counters | {name: part.state() for name, part in self._parts()}
         return {**self.players.files(), "state.json": json.dumps(state).encode()}
 
     def restore(self, folder: Path) -> None:
         """Continue from a checkpoint folder."""
         state = json.loads((folder / "state.json").read_bytes())
         self.next_cycle, self.spent, self.elapsed = state["next_cycle"], state["spent"], state["elapsed"]
-        self.streams.restore(state["streams"])
-        self.curriculum.restore(state["curriculum"])
-        for name, estimator in self.estimators.items():
-            if isinstance(estimator, Rae):
-                estimator.restore(state["baselines"][name])
+        self.broken = set(state["broken"])
+        for name, part in self._parts():
+            part.restore(state[name])
         self.players.restore(folder)
 
-
-def computing(sandbox: Sandbox) -> float:
-    """CPU seconds of this process plus the time it waited for the jails, which compute meanwhile."""
-    return time.process_time() + sandbox.seconds
-
-
-@contextmanager
-def timed(timings: dict[str, float], name: str) -> Iterator[None]:
-    """Add the seconds of the block to `timings[name]`."""
-    start = time.perf_counter()
-    yield
-    timings[name] += time.perf_counter() - start
+    def _parts(self) -> Iterator[tuple[str, Stateful]]:
+        yield from (("streams", self.streams), ("curriculum", self.curriculum), ("family", self.family))
+        yield "potential", self.potential
+        yield from ((f"delayed {name}", delayed) for name, delayed in self.delays.items())
+        yield from ((f"baselines {k}", e) for k, e in self.estimators.items() if isinstance(e, Rae))

@@ -53,11 +53,16 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One action with what the environment answered: the observation and the reward of that step."""
+    """One action with what the environment answered: the observation and the reward of that step.
+
+    `reply` is all that the solver wrote for it. An action that could not be read is "": the environment
+    was not asked, `observation` says why.
+    """
 
     action: str
     observation: str
     reward: float
+    reply: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +141,9 @@ class Score:
 class Episode:
     """One attempt of the solver at one environment, or at one instance of it (`seed`).
 
-    `arm` is "plain" or "hinted". `generation` holds the whole conversation where the chat template
-    only appends; each time the template rewrites history, `continuations` gets a new one.
+    `arm` is "plain" or "hinted", `opening` the first user message. `generation` holds the whole
+    conversation where the chat template only appends; each time the template rewrites history,
+    `continuations` gets a new one.
     """
 
     environment: str
@@ -146,6 +152,7 @@ class Episode:
     score: Score
     seed: int = 0
     arm: str = "plain"
+    opening: str = ""
     turns: tuple[Turn, ...] = ()
     continuations: tuple[Generation, ...] = ()
 

@@ -12,9 +12,9 @@ from spadelab.config import load_settings
 from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.environments.programs import GateSettings, admit
 from spadelab.environments.seeds import identity_environments
-from spadelab.evaluation.heldout import LEVELS, build_heldout, evaluate, heldout_keys
+from spadelab.evaluation.heldout import LEVELS, benchmark_of, build_heldout, evaluate, heldout_keys
 from spadelab.learning.warmstart import PROPOSER_LENGTHS, SOLVER_LENGTHS, Recipe, build_model, train
-from spadelab.loop import Loop
+from spadelab.families.family import program_limits
 from spadelab.models.local import LocalModel, resolve_model
 from spadelab.models.tiny.tasks import draw_environment
 from spadelab.rng import Streams
@@ -61,7 +61,7 @@ def test_proposer_writes_valid_tasks_of_the_requested_difficulty(sandbox, shown)
 def test_solver_is_decent_but_far_from_perfect(sandbox):
     model = LocalModel.load(resolve_model("tiny"), 512)
     tasks = build_heldout(SETTINGS.evaluation.seed, 240)
-    result = evaluate(model, tasks, SETTINGS, sandbox, Loop.limits_of(SETTINGS))
+    result = evaluate(model, benchmark_of(tasks), SETTINGS, sandbox, program_limits(SETTINGS))
     cells = result.cells()
     assert result.faults == 0
     for kind, longest in SOLVER_LENGTHS.items():
@@ -89,7 +89,7 @@ def test_every_benchmark_answer_is_what_the_jail_computes(sandbox):
     from spadelab.environments.programs import gold, verify
 
     tasks = build_heldout(12345, 120)
-    scores = verify([(task, gold(task)) for task in tasks], sandbox, Loop.limits_of(SETTINGS))
+    scores = verify([(task, gold(task)) for task in tasks], sandbox, program_limits(SETTINGS))
     assert [score.outcome for score in scores] == ["correct"] * len(tasks)
 
 

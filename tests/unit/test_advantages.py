@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spadelab.credit import advantages, rows
-from spadelab.records import Admission, Draft, Episode, Generation, Score
+from spadelab.records import Draft, Episode, Generation, Score
 
 CASES: dict[str, dict[str, Any]] = {
     case["id"]: case
@@ -251,17 +251,17 @@ def test_lost_log_probabilities_are_noticed() -> None:
 
 
 def test_proposer_rows_include_rejected_drafts_but_not_seeds() -> None:
-    sampled = Admission(Draft("d", "induction", "x", 3, GENERATION), ())
-    seed = Admission(Draft("s", "induction", "x", 3), ())
-    (row,) = rows.proposer_rows([sampled, seed], [-1.0, 1.0], version=2)
+    sampled = Draft("d", "induction", "x", 3, GENERATION)
+    seed = Draft("s", "induction", "x", 3)
+    (row,) = rows.proposer_rows([(sampled, 2), (seed, 2)], [-1.0, 1.0])
     assert (row.role, row.task, row.group) == ("proposer", "induction", "induction")
     assert (row.ids, row.advantage, row.version) == ((5, 6, 7, 8, 9), -1.0, 2)
 
 
 def test_gold_row() -> None:
-    row = rows.gold_row([1, 2], [3], 0.5, "solver", "deduction", "env", 4)
+    row = rows.gold_row(Generation("", (1, 2), (3,), (0.0,), "stop"), 0.5, "solver", "deduction", "env", 4)
     assert (row.ids, row.mask, row.logprobs) == ((1, 2, 3), (0, 0, 1), (0.0, 0.0, 0.0))
     assert (row.advantage, row.imitation, row.version) == (0.0, 0.5, 4)
     assert (row.role, row.task, row.group) == ("solver", "deduction", "env")
     with pytest.raises(ValueError):
-        rows.gold_row([1], [], 1.0, "solver", "deduction", "env", 0)
+        rows.gold_row(Generation("", (1,), (), (), "stop"), 1.0, "solver", "deduction", "env", 0)

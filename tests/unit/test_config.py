@@ -14,8 +14,10 @@ from spadelab.config import ALIASES, Settings, load_settings
 from spadelab.config_errors import known_keys, suggest_key
 from spadelab.config_files import check_model_folder
 from spadelab.config_sections import AdvantageRule, RewardRule
+from spadelab.config_self_play import Skill
 from spadelab.credit.advantages import ADVANTAGES
 from spadelab.credit.rewards import PROPOSER_REWARDS
+from spadelab.environments.interactive.contract import SKILLS
 from spadelab.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -215,7 +217,7 @@ def test_unknown_key_in_a_file_names_the_file_and_comes_first(tmp_path: Path) ->
 
 def test_key_unlike_any_other_lists_what_there_is() -> None:
     known = known_keys(Settings, tuple(ALIASES))
-    assert suggest_key("judge.zzz", known) == "the keys of judge are enabled, temperature"
+    assert suggest_key("judge.zzz", known) == ("the keys of judge are enabled, temperature, max_new_tokens")
     assert suggest_key("zzz.zzz", known).startswith("the sections are run, model, proposer")
 
 
@@ -268,6 +270,26 @@ def test_relations_between_sections() -> None:
     assert "model.max_seq_len (512)" in refuse(None, "solver.max_new_tokens=512")
     assert "model.max_seq_len (128)" in refuse(None, "model.max_seq_len=128")
     assert "needs it above 0" in refuse(None, "training.method=sft", "training.gold_weight=0")
+    assert "multiple of self_play.regenerate_every (4)" in refuse(
+        None, "credit.delay=6", "self_play.regenerate_every=4"
+    )
+    assert load_settings(None, ["credit.delay=8", "self_play.regenerate_every=4"])[0].credit.delay == 8
+    assert "needs play with a hint" in refuse(None, "credit.proposer_reward=regret")
+    assert "not of the family" in refuse(None, 'self_play.task_types={"optimization": 1}')
+
+
+def test_a_family_brings_its_own_defaults_and_what_is_written_wins() -> None:
+    programs, interactive = load_settings(None)[0], load_settings(None, ["self_play.family=interactive"])[0]
+    assert (programs.solver_model, programs.shared_model) == ("tiny", False)
+    assert (interactive.solver_model, interactive.shared_model) == ("tiny-worlds", True)
+    assert "deduction" not in interactive.self_play.task_types and interactive.self_play.holdout == 0.1
+    chosen = ["self_play.family=interactive", "self_play.holdout=0", "proposer.model=tiny-worlds-proposer"]
+    settings = load_settings(None, chosen)[0]
+    assert settings.self_play.holdout == 0 and not settings.shared_model
+
+
+def test_skills_have_the_same_names_everywhere() -> None:
+    assert get_args(Skill) == SKILLS
 
 
 def test_two_names_for_one_setting_must_agree(tmp_path: Path) -> None:
@@ -280,7 +302,7 @@ def test_two_names_for_one_setting_must_agree(tmp_path: Path) -> None:
 
 
 def test_every_rule_and_no_other_can_be_chosen() -> None:
-    assert set(get_args(RewardRule)) == set(PROPOSER_REWARDS)
+    assert set(get_args(RewardRule)) == {*PROPOSER_REWARDS, "regret", "blend", "learning_potential"}
     assert set(get_args(AdvantageRule)) == {*ADVANTAGES, "rae"}
     assert "must be 'frontier', 'learnability'" in refuse(None, "credit.proposer_reward=frontir")
 
@@ -348,5 +370,6 @@ def test_a_judge_is_not_pretended() -> None:
     settings, notices = load_settings(None, ["judge.enabled=true"])
     assert not settings.judge.enabled
     assert notices == [
-        "judge.enabled: a judging model is not built yet, execution alone decides; write false to say so."
+        "judge.enabled: execution alone decides over program tasks; write false to say so (a judge may veto "
+        'environments of self_play.family "interactive").'
     ]

@@ -72,7 +72,9 @@ def test_another_constant_has_another_key_and_the_same_fingerprint() -> None:
 
 
 def test_the_module_that_is_used_counts() -> None:
-    a, b = (f"import {m}\nclass AEnv:\n    def reset(self): return {m}.floor(2)\n" for m in ("math", "random"))
+    a, b = (
+        f"import {m}\nclass AEnv:\n    def reset(self): return {m}.floor(2)\n" for m in ("math", "random")
+    )
     assert environment_key(a) != environment_key(b)
 
 

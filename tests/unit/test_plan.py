@@ -46,9 +46,9 @@ def test_fixed_mode_writes_once_and_then_only_samples():
     stream = random.Random(0)
     assert len(curriculum.plan(0, stream)) == FIXED_TASKS
     written = [admit(f"t{i}") for i in range(40)]
-    first = curriculum.select(written, stream)
+    first = curriculum.select(0, written, stream)
     assert curriculum.plan(1, stream) == []
-    second = curriculum.select([], stream)
+    second = curriculum.select(1, [], stream)
     names = {a.environment.id for a in written if a.environment}
     assert len(first) == len(second) == 12 and {e.id for e in first + second} <= names and first != second
 
@@ -77,7 +77,7 @@ def test_rejected_drafts_are_topped_up_from_the_buffer():
     old = [admit(f"old{i}") for i in range(20)]
     environments = [a.environment for a in old if a.environment]
     curriculum.update(0, old, environments, {e.id: (2, 4) for e in environments})
-    chosen = curriculum.select([admit("new")], random.Random(0))
+    chosen = curriculum.select(0, [admit("new")], random.Random(0))
     assert len(chosen) == 12 and chosen[0].id == "new" and len({e.id for e in chosen}) == 12
 
 
@@ -114,3 +114,39 @@ def test_restored_state_plans_the_same():
     assert two.plan(1, random.Random(3)) == one.plan(1, random.Random(3))
     assert two.learn([], 6, random.Random(3)) == one.learn([], 6, random.Random(3))
     assert two.state() == one.state()
+
+
+def test_between_two_regenerations_the_same_environments_are_played():
+    curriculum = Curriculum(settings("self_play.regenerate_every=3"), [])
+    stream = random.Random(0)
+    assert [len(curriculum.plan(cycle, stream)) for cycle in range(4)] == [12, 0, 0, 12]
+    first = curriculum.select(0, [admit("a"), admit("b")], stream)
+    assert {e.id for e in first} == {"a", "b"}
+    assert curriculum.select(1, [], stream) == first == curriculum.select(2, [], stream)
+    assert {e.id for e in curriculum.select(3, [admit("c")], stream)} == {"c"}
+
+
+def test_a_share_of_what_is_played_comes_from_the_pool():
+    curriculum = Curriculum(settings("self_play.revisit=0.25"), [])
+    stream = random.Random(0)
+    assert len(curriculum.plan(0, stream)) == 9
+    old = [admit(f"old{i}") for i in range(20)]
+    environments = [a.environment for a in old if a.environment]
+    curriculum.update(0, old, environments, {e.id: (2, 4) for e in environments})
+    chosen = curriculum.select(1, [admit(f"new{i}") for i in range(9)], stream)
+    assert sum(e.id.startswith("old") for e in chosen) == 3 and len(chosen) == 12
+
+
+def test_the_held_out_side_is_a_matter_of_the_id():
+    curriculum = Curriculum(settings("self_play.holdout=0.25"), [])
+    names = [f"{i:02x}000000" for i in range(256)]
+    assert [name for name in names if curriculum.is_held_out(environment(name))] == names[:64]
+    assert not Curriculum(settings(), []).is_held_out(environment("00000000"))
+
+
+def test_library_mode_plays_the_seeds_and_writes_nothing():
+    seeds = [environment(f"seed{i}") for i in range(20)]
+    curriculum = Curriculum(settings("self_play.mode=library"), seeds)
+    stream = random.Random(0)
+    assert curriculum.plan(0, stream) == []
+    assert {e.id for e in curriculum.select(0, [], stream)} < {e.id for e in seeds}

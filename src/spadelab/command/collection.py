@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from spadelab.command.arguments import make_folder
 from spadelab.config import Settings
 from spadelab.environments.programs import gold
@@ -105,7 +107,4 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 def restore_environment(row: dict[str, Any]) -> Environment:
     """The environment in a line of tasks.jsonl."""
-    values = {entry.name: row[entry.name] for entry in fields(Environment)}
-    trace = tuple((statement, state) for statement, state in values["trace"])
-    pairs = {"inputs": tuple(values["inputs"]), "outputs": tuple(values["outputs"]), "trace": trace}
-    return Environment(**{**values, **pairs})
+    return msgspec.convert({field.name: row[field.name] for field in fields(Environment)}, Environment)

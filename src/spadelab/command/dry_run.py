@@ -14,7 +14,7 @@ from spadelab.command.preflight import check_models
 from spadelab.command.progress import show_duration
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
-from spadelab.evaluation.heldout import build_heldout, evaluate
+from spadelab.evaluation.heldout import build_benchmark, evaluate
 from spadelab.loop import Loop
 from spadelab.sandbox import Sandbox
 from spadelab.store.run import Run
@@ -57,8 +57,8 @@ def estimate(settings: Settings, sandbox: Sandbox) -> dict[str, float]:
     before = loop.spent, loop.elapsed
     loop.step()
     computing, cycle = loop.spent - before[0], loop.elapsed - before[1]
-    benchmark = build_heldout(settings.evaluation.seed, settings.evaluation.tasks)
-    sample = benchmark[:: max(1, len(benchmark) // TIMED_TASKS)]
+    benchmark = build_benchmark(settings)
+    sample = benchmark.thin(max(1, len(benchmark) // TIMED_TASKS))
     clock = time.monotonic()
     evaluate(loop.players.solver, sample, settings, sandbox, loop.limits)
     measure = (time.monotonic() - clock) / len(sample) * len(benchmark)

@@ -12,7 +12,7 @@ from spadelab.command.boundary import print_json, warn_unsafe
 from spadelab.command.preflight import check_device, check_model
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
-from spadelab.evaluation.heldout import HeldOutResult, build_heldout, evaluate
+from spadelab.evaluation.heldout import HeldOutResult, build_benchmark, evaluate
 from spadelab.evaluation.statistics import Interval, wilson
 from spadelab.models.local import LocalModel
 from spadelab.sandbox import Limits
@@ -26,7 +26,7 @@ def measure(name: str, settings: Settings, as_json: bool) -> int:
     torch.set_num_threads(settings.model.threads)
     where, box = settings.model, settings.sandbox
     model = LocalModel.load(folder, where.max_seq_len, where.device, where.dtype)
-    benchmark = build_heldout(settings.evaluation.seed, settings.evaluation.tasks)
+    benchmark = build_benchmark(settings)
     limits = Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
     with open_sandbox(settings) as sandbox:
         result = evaluate(model, benchmark, settings, sandbox, limits)

@@ -11,11 +11,12 @@ import torch
 from spadelab.command.arguments import make_folder
 from spadelab.command.boundary import print_json, warn_unsafe
 from spadelab.command.measuring import describe
+from spadelab.command.scoring_worlds import score_worlds, share
 from spadelab.command.ticker import Ticker
 from spadelab.config import Settings
 from spadelab.environments.programs import GateSettings, admit
 from spadelab.errors import UserError
-from spadelab.evaluation.heldout import build_heldout, evaluate
+from spadelab.evaluation.heldout import build_benchmark, evaluate
 from spadelab.learning.warmstart import (
     PROPOSER_LENGTHS,
     REFERENCE_LENGTHS,
@@ -66,8 +67,10 @@ def score(model: LocalModel, role: str, settings: Settings, sandbox: Sandbox) ->
     """Held-out accuracy where the role solves, shares of valid and obedient drafts where it proposes."""
     box, scores = settings.sandbox, dict[str, Any]()
     limits = Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
+    if role.startswith("world-"):
+        return score_worlds(model, role, settings, sandbox, limits)
     if role != "proposer":
-        benchmark = build_heldout(settings.evaluation.seed, settings.evaluation.tasks)
+        benchmark = build_benchmark(settings)
         scores["solver"] = describe(role, evaluate(model, benchmark, settings, sandbox, limits))
     if role != "solver":
         scores["proposer"] = score_proposer(model, settings, sandbox, limits)
@@ -79,8 +82,7 @@ def score_proposer(
 ) -> dict[str, dict[str, float]]:
     """By task type over all difficulties of the warm start, and over all types as "all".
 
-    `valid`: share of drafts that pass the gates; `obeyed`: share of these whose measured difficulty is
-    within `credit.obey_tolerance` of what was asked.
+    See `share`.
     """
     streams = Streams(settings.evaluation.seed)
     draws = streams.python("proposer examples")
@@ -91,22 +93,12 @@ def score_proposer(
         for _ in range(DRAFTS)
     ]
     drafts = propose(model, requests, settings, 0, streams.torch("proposer drafts"))
-    table: dict[str, list[tuple[bool, bool]]] = {"all": []}
-    for admission in admit(drafts, sandbox, GateSettings(limits=limits), frozenset()):
-        written = admission.environment
-        near = written is not None and (
-            abs(written.difficulty - admission.draft.asked) <= settings.credit.obey_tolerance
-        )
-        for key in ("all", admission.draft.kind):
-            table.setdefault(key, []).append((written is not None, near))
-    return {key: share(rows) for key, rows in table.items()}
-
-
-def share(rows: list[tuple[bool, bool]]) -> dict[str, float]:
-    """Number of drafts, share of valid ones, and the obedient share of these."""
-    valid = sum(first for first, _ in rows)
-    obeyed = sum(second for _, second in rows) / max(1, valid)
-    return {"drafts": len(rows), "valid": valid / len(rows), "obeyed": obeyed}
+    admissions = admit(drafts, sandbox, GateSettings(limits=limits), frozenset())
+    table = {"all": share(admissions, settings.credit.obey_tolerance)}
+    for kind in PROPOSER_LENGTHS:
+        own = [admission for admission in admissions if admission.draft.kind == kind]
+        table[kind] = share(own, settings.credit.obey_tolerance)
+    return table
 
 
 def show_scores(scores: dict[str, Any]) -> str:
@@ -115,6 +107,8 @@ def show_scores(scores: dict[str, Any]) -> str:
     if "solver" in scores:
         kinds = "  ".join(f"{kind} {row['accuracy']:.3f}" for kind, row in scores["solver"]["kinds"].items())
         lines.append(f"held-out accuracy {scores['solver']['accuracy']:.3f}  {kinds}")
+    for kind, rates in scores.get("grammar", {}).items():
+        lines.append(f"won ({kind})  " + "  ".join(f"{length}: {rate:.2f}" for length, rate in rates.items()))
     for kind, row in scores.get("proposer", {}).items():
         lines.append(f"drafts ({kind})  valid {row['valid']:.1%}  obeyed {row['obeyed']:.1%}")
     return "\n".join(lines)

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from spadelab.config import Settings
 from spadelab.credit.advantages import Estimator, trrpp
-from spadelab.credit.rewards import proposer_reward
+from spadelab.credit.delays import Held
+from spadelab.credit.regret import SkillPotential, plain_returns, window_reward
+from spadelab.credit.rewards import discount, obeys
 from spadelab.credit.rows import PROPOSER, SOLVER, drop_faults, gold_row, proposer_rows, solver_rows
-from spadelab.records import Admission, Environment, Episode, Row
+from spadelab.records import Environment, Episode, Generation, Row
 
-Encode = Callable[[Environment], tuple[tuple[int, ...], tuple[int, ...]]]
+Demonstrate = Callable[[Environment], Sequence[Generation]]
+MACHINERY = ("jail_died", "unavailable", "held_out")
+"""Rejections and faults that are not the draft's: neither paid nor punished."""
+
+
+def broken_environments(episodes: Iterable[Episode]) -> set[str]:
+    """Ids of the environments that broke the contract while they were played: the proposer's fault."""
+    return {e.environment for e in episodes if e.score.fault and e.score.outcome not in MACHINERY}
 
 
 def credit_solver(
     episodes: Sequence[Episode], settings: Settings, estimate: Estimator, version: int
 ) -> list[Row]:
-    """Policy-gradient rows of the faultless episodes; none when the method is imitation alone."""
+    """Policy-gradient rows of the faultless plain episodes; none when the method is imitation alone.
+
+    Hinted episodes measure the regret; a policy that will not have the hint learns nothing from them.
+    """
     if settings.training.method == "sft":
         return []
-    kept = drop_faults(episodes)
+    kept = [episode for episode in drop_faults(episodes) if episode.arm == "plain"]
     by_task = settings.credit.advantage in ("grpo", "dr_grpo", "rloo")
     groups = [e.environment if by_task else f"{e.kind}/{SOLVER}" for e in kept]
     rewards = [e.score.reward for e in kept]
@@ -39,50 +51,65 @@ def unmastered(
 
 
 def credit_gold(
-    environments: Sequence[Environment], encode: Encode, settings: Settings, version: int
+    environments: Sequence[Environment], demonstrate: Demonstrate, settings: Settings, version: int
 ) -> list[Row]:
-    """Imitation rows: the executed answer of every given task.
-
-    `encode` gives the prompt's and the gold completion's token ids.
-    """
+    """Imitation rows: right play of every given environment, as execution recorded it."""
     weight = settings.training.gold_weight
-    if weight == 0:
-        return []
     return [
-        gold_row(*encode(environment), weight, SOLVER, environment.kind, environment.id, version)
-        for environment in environments
+        gold_row(generation, weight, SOLVER, environment.kind, environment.id, version)
+        for environment in (environments if weight else ())
+        for generation in demonstrate(environment)
     ]
 
 
 def credit_proposer(
-    admissions: Sequence[Admission],
-    solved: Mapping[str, tuple[int, int]],
+    held: Sequence[Held],
     settings: Settings,
     estimate: Estimator,
-    version: int,
+    potential: SkillPotential,
+    broken: Collection[str],
+    copies: Mapping[str, float],
 ) -> tuple[list[Row], list[float]]:
-    """Rows and rewards of all drafts, the rejected ones included.
+    """Rows and rewards of the drafts that are due, the rejected ones included.
 
     A draft that the machinery failed to judge, in the gates or in play, is neither paid nor punished;
-    neither is one that happens to be in the held-out benchmark.
+    neither is one that happens to be in the held-out benchmark. `broken` has the ids of environments
+    that failed in play, `copies` the share of near copies by environment id.
     """
-    credit = settings.credit
-    judged = [
-        a
-        for a in admissions
-        if a.rejection not in ("jail_died", "unavailable", "held_out")
-        and (a.environment is None or solved.get(a.environment.id, (0, 0))[1])
-    ]
+    judged = [h for h in held if h.admission.rejection not in MACHINERY and _is_measured(h, broken)]
+    earned = earn(judged, settings.credit.proposer_reward, potential, broken, settings.credit.delay > 0)
     rewards = []
-    for admission in judged:
-        wins, n = solved.get(admission.environment.id, (0, 0)) if admission.environment else (0, 0)
-        rewards.append(
-            proposer_reward(
-                admission, wins, n, credit.proposer_reward, credit.obey_tolerance, credit.invalid_reward
-            )
-        )
+    for item, value in zip(judged, earned, strict=True):
+        environment, asked = item.admission.environment, item.admission.draft.asked
+        if value is None or environment is None:
+            rewards.append(settings.credit.invalid_reward)
+            continue
+        if not obeys(asked, environment.difficulty, settings.credit.obey_tolerance):
+            value = min(value, 0.0)
+        rewards.append(discount(value, copies.get(environment.id, 0.0), settings.credit.copy_discount))
     if settings.training.method == "sft" or not settings.proposer.train:
         return [], rewards
-    by_task = credit.proposer_advantage in ("grpo", "dr_grpo", "rloo")
-    groups = [a.draft.kind if by_task else f"{a.draft.kind}/{PROPOSER}" for a in judged]
-    return proposer_rows(judged, estimate(rewards, groups), version), rewards
+    by_task = settings.credit.proposer_advantage in ("grpo", "dr_grpo", "rloo")
+    kinds = [item.admission.draft.kind for item in judged]
+    groups = kinds if by_task else [f"{kind}/{PROPOSER}" for kind in kinds]
+    drafts = [(item.admission.draft, item.version) for item in judged]
+    return proposer_rows(drafts, estimate(rewards, groups)), rewards
+
+
+def earn(
+    held: Sequence[Held], rule: str, potential: SkillPotential, broken: Collection[str], delayed: bool
+) -> list[float | None]:
+    """What the rule pays for each draft; None for rejected drafts and broken environments."""
+    sound = [h for h in held if h.admission.environment and h.admission.environment.id not in broken]
+    if rule == "learning_potential":
+        skills = [h.admission.draft.kind for h in sound]
+        values = potential.score(skills, [plain_returns(h.window) for h in sound], delayed)
+    else:
+        values = [window_reward(rule, h.window) for h in sound]
+    paid = {id(h): value for h, value in zip(sound, values, strict=True)}
+    return [paid.get(id(h)) for h in held]
+
+
+def _is_measured(held: Held, broken: Collection[str]) -> bool:
+    environment = held.admission.environment
+    return environment is None or environment.id in broken or bool(held.window)

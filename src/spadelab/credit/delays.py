@@ -95,18 +95,3 @@ class DelayedCredit:
         taken = [held for held in self._held if wanted(held)]
         self._held = [held for held in self._held if not wanted(held)]
         return taken
-
-
-def check_delay(delay: int, regenerate_every: int) -> str:
-    """What is wrong with the two settings (in cycles), one sentence, or "".
-
-    A delay between two regenerations would pay one batch while the next is still being played.
-    """
-    if regenerate_every < 1:
-        return f"regenerate_every must be at least 1 cycle, got {regenerate_every}"
-    if delay < 0 or delay % regenerate_every:
-        return (
-            f"delay must be 0 or a multiple of regenerate_every ({regenerate_every}), got {delay}: "
-            "the proposer is paid when the next environments are written"
-        )
-    return ""

@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from spadelab.records import Admission, Episode
+from spadelab.environments.interactive.session import WIN
+from spadelab.records import Episode
 
 ProposerRule = Callable[[int, int], float]
 SolverRule = Callable[[float, bool], float]
-
-WIN = 1.0 - 1e-9
-"""A return from here on is a win; the slack absorbs the rounding of summed step rewards."""
 
 SIGNAL_SHARE = 0.6
 REGRET_SHARE = 0.4
@@ -218,32 +216,17 @@ def agent0(
     return max(0.0, 1.0 - 2.0 * abs(p - 0.5) + gain * min(tools, cap) - share) if formatted else 0.0
 
 
-def proposer_reward(
-    admission: Admission, wins: int, n: int, rule: str, tolerance: float, invalid: float
-) -> float:
-    """The proposer's reward for one draft.
-
-    A rejected draft, and one without a single faultless attempt (n = 0: the environment broke in
-    play), earns `invalid`. A draft that ignored the request earns no more than 0. Raises KeyError
-    for an unknown rule.
-    """
-    environment = admission.environment
-    reward = PROPOSER_REWARDS[rule]
-    if environment is None or n == 0:
-        return invalid
-    earned = reward(wins, n)
-    return earned if obeys(admission.draft.asked, environment.difficulty, tolerance) else min(earned, 0.0)
-
-
 def count_wins(returns: Iterable[float]) -> int:
     """How many returns are wins. Constant partial credit is none."""
     return sum(value >= WIN for value in returns)
 
 
 def solve_counts(episodes: Iterable[Episode]) -> dict[str, tuple[int, int]]:
-    """(wins, attempts) of each environment id, faults left out of both."""
+    """(wins, attempts) of each environment id without a hint, faults left out of both."""
     counts: dict[str, tuple[int, int]] = {}
     for episode in episodes:
+        if episode.arm != "plain":
+            continue
         wins, n = counts.get(episode.environment, (0, 0))
         if not episode.score.fault:
             counts[episode.environment] = (wins + (episode.score.reward >= WIN), n + 1)

@@ -13,6 +13,7 @@ from spadelab.config import Settings
 from spadelab.credit.rewards import obeys
 from spadelab.curriculum.buffer import Buffer
 from spadelab.curriculum.difficulty import Band, DifficultyTarget
+from spadelab.curriculum.skills import SkillBandit
 from spadelab.records import Admission, Environment
 from spadelab.roles.proposer import Request
 
@@ -24,7 +25,7 @@ LESSONS = 512
 
 
 class Curriculum:
-    """Difficulty targets per task kind, the buffer of frontier tasks, and the mode of the run."""
+    """Difficulty targets per task kind, the bandit over kinds, the pool, and the mode of the run."""
 
     def __init__(self, settings: Settings, seeds: Iterable[Environment]) -> None:
         play = settings.self_play
@@ -38,26 +39,44 @@ class Curriculum:
             )
             for kind in self.shares
         }
+        self.bandit = SkillBandit(self.shares, play.bandit)
         self.buffer = Buffer(BUFFER_CAPACITY)
         self.seeds = [seed for seed in seeds if seed.kind in self.shares]
+        self.revisits = round(play.revisit * self.size)
+        self.holdout, self.interval = play.holdout, play.regenerate_every
         self.fixed: list[Environment] = []
+        self.current: list[Environment] = []
         self.lessons: list[Environment] = []
 
     def plan(self, cycle: int, stream: random.Random) -> list[Request]:
-        """The drafts to ask for in this cycle; none for a fixed set that is already written."""
-        if self.mode == "fixed" and self.fixed:
+        """The drafts to ask for in this cycle; none while the last ones are still played."""
+        if self.mode == "library" or (self.mode == "fixed" and self.fixed) or cycle % self.interval:
             return []
-        count = FIXED_TASKS if self.mode == "fixed" else self.size
-        kinds = stream.choices(list(self.shares), weights=list(self.shares.values()), k=count)
+        count = FIXED_TASKS if self.mode == "fixed" else self.size - self.revisits
+        shares = self.bandit.shares()
+        kinds = stream.choices(list(shares), weights=list(shares.values()), k=count)
         return [Request(kind, self._difficulty(kind, stream), self._examples(kind, stream)) for kind in kinds]
 
-    def select(self, admissions: Sequence[Admission], stream: random.Random) -> list[Environment]:
-        """The environments to play: the new ones, topped up from the pool where drafts failed."""
+    def select(
+        self, cycle: int, admissions: Sequence[Admission], stream: random.Random, players: int = 1
+    ) -> list[Environment]:
+        """The environments that one of `players` plays: the new ones, and some of the pool.
+
+        The pool makes up for drafts that failed. Between two regenerations the same ones are played.
+        """
+        size = self.size // players
         new = [a.environment for a in admissions if a.environment is not None]
-        if self.mode == "fixed":
-            self.fixed = self.fixed or new
-            return stream.sample(self.fixed, min(self.size, len(self.fixed)))
-        return new + self.buffer.sample(self.size - len(new), stream)
+        if self.mode in ("fixed", "library"):
+            self.fixed = self.fixed or (self.seeds if self.mode == "library" else new)
+            return stream.sample(self.fixed, min(size, len(self.fixed)))
+        if cycle % self.interval:
+            return self.current
+        self.current = new + self.buffer.sample(size - len(new), stream)
+        return self.current
+
+    def is_held_out(self, environment: Environment) -> bool:
+        """Whether an environment is measured only; its id decides, so it never changes sides."""
+        return int(environment.id[:8], 16) < self.holdout * 2**32
 
     def learn(self, lessons: Sequence[Environment], count: int, stream: random.Random) -> list[Environment]:
         """Tasks whose answers are imitated in this cycle: `lessons`, and `count` earlier ones again.
@@ -84,6 +103,8 @@ class Curriculum:
             self.buffer.add(environment, wins, n, cycle)
             if n and environment.id in new:
                 rates[environment.kind].append(wins / n)
+            if n and environment.kind in self.shares:
+                self.bandit.update(environment.kind, 0 < wins < n)
         if self.mode != "self_play":
             return
         for kind, values in rates.items():
@@ -104,9 +125,23 @@ class Curriculum:
         found = self.buffer.references(kind, self.references, stream)
         return tuple(found or [seed for seed in self.seeds if seed.kind == kind][: self.references])
 
+    def describe(
+        self, environments: Sequence[Environment], solved: dict[str, tuple[int, int]]
+    ) -> dict[str, Any]:
+        """Targets, shares of kinds, and the solve rate of what is never trained on, as metrics."""
+        kept = [solved[e.id] for e in environments if self.is_held_out(e) and solved.get(e.id, (0, 0))[1]]
+        measured = {"holdout_rate": sum(w / n for w, n in kept) / len(kept)} if kept else {}
+        return {
+            "target": {kind: target.value for kind, target in self.targets.items()},
+            "shares": self.bandit.shares(),
+            **measured,
+        }
+
     def state(self) -> dict[str, Any]:
         """JSON state for a checkpoint."""
         return {
+            "bandit": self.bandit.state(),
+            "current": msgspec.to_builtins(self.current),
             "targets": {kind: target.state() for kind, target in self.targets.items()},
             "buffer": self.buffer.state(),
             "fixed": msgspec.to_builtins(self.fixed),
@@ -117,6 +152,8 @@ class Curriculum:
         """Continue from `state`."""
         for kind, target in self.targets.items():
             target.restore(state["targets"][kind])
+        self.bandit.restore(state["bandit"])
+        self.current = msgspec.convert(state["current"], list[Environment])
         self.buffer.restore(state["buffer"])
         self.fixed = msgspec.convert(state["fixed"], list[Environment])
         self.lessons = msgspec.convert(state["lessons"], list[Environment])

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from spadelab.environments.interactive.session import WIN
 from spadelab.errors import UserError
 from spadelab.evaluation.statistics import Interval, wilson
 from spadelab.evaluation.stretches import split
 from spadelab.records import Environment
-from spadelab.store.records_io import StoredCycle
+from spadelab.store.records_io import StoredCycle, StoredEpisode
 from spadelab.store.run import Run
 
 EVALUATION = "evaluation.json"
@@ -106,8 +107,8 @@ def gather(run: Run) -> Findings:
 
 
 def kind_interval(entry: Mapping[str, Any], kind: str) -> Interval:
-    """Accuracy of one task type with its Wilson interval; the benchmark has equally many tasks of each."""
-    tasks = round(entry["tasks"] / len(entry["kinds"]))
+    """Accuracy of one task type with its Wilson interval."""
+    tasks = entry["counts"][kind]
     return wilson(round(entry["kinds"][kind] * tasks), tasks)
 
 
@@ -152,15 +153,23 @@ def _collect_answers(run: Run, cycles: set[int]) -> dict[str, dict[int, Attempts
     """What became of each environment in each of these cycles in which it was played."""
     found: dict[str, dict[int, Attempts]] = {}
     for episode in run.iter_episodes():
-        if episode.cycle in cycles and not episode.fault:
+        if episode.cycle in cycles and not episode.fault and episode.arm == "plain":
             attempts = found.setdefault(episode.environment, {}).setdefault(episode.cycle, Attempts())
             attempts.episodes += 1
-            if episode.reward >= 1:
+            if episode.reward >= WIN:
                 attempts.wins += 1
-                attempts.right = episode.text if attempts.right is None else attempts.right
+                attempts.right = show_play(episode) if attempts.right is None else attempts.right
             else:
-                attempts.wrong = episode.text if attempts.wrong is None else attempts.wrong
+                attempts.wrong = show_play(episode) if attempts.wrong is None else attempts.wrong
     return found
+
+
+def show_play(episode: StoredEpisode) -> str:
+    """What the solver wrote; over several turns with the observations between."""
+    if not episode.opening:
+        return episode.text
+    turns = [f"> {turn.reply}\n{turn.observation}" for turn in episode.turns]
+    return "\n".join([episode.opening, *turns])
 
 
 def _list_rates(answers: Mapping[str, Mapping[int, Attempts]], stretch: Sequence[int]) -> list[float]:

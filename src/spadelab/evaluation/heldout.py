@@ -1,7 +1,8 @@
-"""The held-out benchmark of program tasks, and how a model is measured on it.
+"""The held-out benchmark, and how a model is measured on it.
 
-Fixed by a seed before any training. Its programs of two and more statements come from the side of
-the grammar that no warm start saw, and self-play refuses drafts that repeat one of them.
+Fixed before any training, and self-play refuses drafts that repeat a part of it. Program tasks are drawn
+by a seed, from the side of the grammar that no warm start saw (two statements and more). Interactive
+environments are written by hand, and each is played on fixed seeds.
 """
 
 from __future__ import annotations
@@ -9,19 +10,66 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
+
 from spadelab.config import Settings
+from spadelab.environments.interactive.contract import FAMILY as INTERACTIVE
+from spadelab.environments.interactive.session import WIN
 from spadelab.environments.programs import shape_key, task_key
+from spadelab.evaluation.heldout_worlds import load_heldout
 from spadelab.evaluation.statistics import Interval, wilson
 from spadelab.models.local import LocalModel
 from spadelab.models.tiny.tasks import draw_environment
 from spadelab.play.episodes import play
-from spadelab.records import Environment
+from spadelab.play.interactive import Instance, play_instances
+from spadelab.records import Environment, Episode
 from spadelab.rng import Streams
 from spadelab.sandbox import Limits, Sandbox
 
 # Difficulty levels (statements) by task type, each with the same number of tasks: from single
 # statements to three times what the warm start showed.
 LEVELS = {"deduction": range(1, 17), "abduction": range(1, 17), "induction": range(1, 9)}
+# Instances of each hand-written world, on seeds that neither gates nor play draw (those have 31 bits).
+SEEDS_PER_WORLD = 8
+FIRST_SEED = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Environments to be played once each; `seeds[i]` is the instance of an interactive one."""
+
+    environments: tuple[Environment, ...]
+    seeds: tuple[int, ...]
+
+    def __len__(self) -> int:
+        """Number of episodes."""
+        return len(self.environments)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What self-play must not train on."""
+        programs = [e for e in self.environments if e.family != INTERACTIVE]
+        return heldout_keys(programs) | {e.key for e in self.environments if e.family == INTERACTIVE}
+
+    def thin(self, step: int) -> Benchmark:
+        """Every `step`-th episode."""
+        return Benchmark(self.environments[::step], self.seeds[::step])
+
+
+def benchmark_of(environments: Sequence[Environment]) -> Benchmark:
+    """The given environments, an interactive one on an instance that its id decides."""
+    return Benchmark(tuple(environments), tuple(int(e.id[:7], 16) for e in environments))
+
+
+def build_benchmark(settings: Settings) -> Benchmark:
+    """The held-out benchmark of the family that the settings name."""
+    if settings.self_play.family == INTERACTIVE:
+        worlds = load_heldout()
+        seeds = range(SEEDS_PER_WORLD)
+        return Benchmark(
+            tuple(e for e in worlds for _ in seeds), tuple(FIRST_SEED + s for _ in worlds for s in seeds)
+        )
+    return benchmark_of(build_heldout(settings.evaluation.seed, settings.evaluation.tasks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +95,10 @@ class HeldOutResult:
 
     def by_kind(self) -> dict[str, float]:
         """Accuracy by kind."""
-        cells = self.cells()
-        return {kind: sum(rows.values()) / len(rows) for kind, rows in cells.items()}
+        groups: dict[str, list[float]] = {}
+        for kind, correct in zip(self.kinds, self.correct, strict=True):
+            groups.setdefault(kind, []).append(correct)
+        return {kind: sum(group) / len(group) for kind, group in groups.items()}
 
 
 def build_heldout(seed: int, tasks: int) -> list[Environment]:
@@ -75,18 +125,31 @@ def heldout_keys(environments: Sequence[Environment]) -> frozenset[str]:
 
 
 def evaluate(
+    model: LocalModel, benchmark: Benchmark, settings: Settings, sandbox: Sandbox, limits: Limits
+) -> HeldOutResult:
+    """Greedy accuracy on the benchmark, one episode each; only a win is correct."""
+    generator = Streams(settings.evaluation.seed).torch("evaluation")
+    episodes = play_once(model, benchmark, settings, sandbox, limits, generator)
+    return HeldOutResult(
+        tuple(e.kind for e in benchmark.environments),
+        tuple(e.difficulty for e in benchmark.environments),
+        tuple(float(episode.score.reward >= WIN) for episode in episodes),
+        sum(episode.score.fault for episode in episodes),
+    )
+
+
+def play_once(
     model: LocalModel,
-    environments: Sequence[Environment],
+    benchmark: Benchmark,
     settings: Settings,
     sandbox: Sandbox,
     limits: Limits,
-) -> HeldOutResult:
-    """Greedy accuracy on `environments`, one answer each."""
-    generator = Streams(settings.evaluation.seed).torch("evaluation")
-    episodes = play(model, environments, 1, settings.solver, sandbox, limits, generator, temperature=0.0)
-    return HeldOutResult(
-        tuple(e.kind for e in environments),
-        tuple(e.difficulty for e in environments),
-        tuple(episode.score.reward for episode in episodes),
-        sum(episode.score.fault for episode in episodes),
-    )
+    generator: torch.Generator,
+) -> list[Episode]:
+    """One greedy episode of each environment, without a hint, in order."""
+    role = settings.solver
+    if any(e.family == INTERACTIVE for e in benchmark.environments):
+        pairs = zip(benchmark.environments, benchmark.seeds, strict=True)
+        instances = [Instance(environment, seed) for environment, seed in pairs]
+        return play_instances(model, instances, role, sandbox, limits, generator, 0.0)
+    return play(model, benchmark.environments, 1, role, sandbox, limits, generator, temperature=0.0)

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spadelab.config import Settings
+from spadelab.environments.interactive.session import WIN
+from spadelab.evaluation.heldout import benchmark_of, play_once
 from spadelab.evaluation.statistics import wilson
 from spadelab.evaluation.stretches import STRETCHES, split
 from spadelab.models.local import LocalModel
-from spadelab.play.episodes import play
 from spadelab.records import Environment, Episode
 from spadelab.rng import Streams
 from spadelab.sandbox import Limits, Sandbox
@@ -45,9 +46,7 @@ def judge_difficulty(
     for stretch, names in zip(stretches, chosen, strict=True):
         proposals = [environments[name] for name in names]
         generator = streams.torch("judging")
-        episodes = play(
-            start_model, proposals, 1, settings.solver, sandbox, limits, generator, temperature=0.0
-        )
+        episodes = play_once(start_model, benchmark_of(proposals), settings, sandbox, limits, generator)
         if any(not episode.score.fault for episode in episodes):
             entries.append({"from": stretch[0], "to": stretch[-1], **summarise(proposals, episodes)})
     return entries
@@ -74,7 +73,7 @@ def summarise(environments: Sequence[Environment], episodes: Sequence[Episode]) 
     scored = [(e, p) for e, p in zip(environments, episodes, strict=True) if not p.score.fault]
     rewards: dict[str, list[float]] = {}
     for environment, episode in scored:
-        rewards.setdefault(environment.kind, []).append(episode.score.reward)
+        rewards.setdefault(environment.kind, []).append(float(episode.score.reward >= WIN))
     interval = wilson(int(sum(map(sum, rewards.values()))), len(scored))
     return {
         "tasks": len(scored),

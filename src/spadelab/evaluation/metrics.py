@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spadelab.credit.regret import Arms, raw_regret
 from spadelab.credit.rewards import obeys
 from spadelab.records import Admission, Environment, Episode
 
@@ -15,13 +16,16 @@ def describe_cycle(
     environments: Sequence[Environment],
     episodes: Sequence[Episode],
     solved: Mapping[str, tuple[int, int]],
+    arms: Mapping[str, Arms],
     rewards: Sequence[float],
     tolerance: float,
 ) -> dict[str, Any]:
     """Shares and means over a cycle's drafts, played environments and episodes.
 
-    `solved` has (wins, attempts) by environment id, `rewards` the proposer's, one a draft.
+    `solved` has (wins, attempts) by environment id, `arms` the returns of both arms, `rewards` the
+    proposer's, one a draft that was paid.
     """
+    plain = [episode for episode in episodes if episode.arm == "plain"]
     admitted = [a for a in admissions if a.environment is not None]
     obeyed = [
         a for a in admitted if a.environment and obeys(a.draft.asked, a.environment.difficulty, tolerance)
@@ -37,10 +41,20 @@ def describe_cycle(
         "difficulty": by_kind(environments, {e.id: float(e.difficulty) for e in environments}),
         "proposer_reward": sum(rewards) / max(1, len(rewards)),
         "faults": sum(episode.score.fault for episode in episodes),
-        "outcomes": dict(Counter(episode.score.outcome for episode in episodes)),
-        "truncated": sum(episode.generation.finish == "length" for episode in episodes),
+        "outcomes": dict(Counter(episode.score.outcome for episode in plain)),
+        "truncated": sum(episode.generation.finish == "length" for episode in plain),
         "tokens": sum(len(episode.generation.ids) for episode in episodes),
+        **describe_regret(arms),
     }
+
+
+def describe_regret(arms: Mapping[str, Arms]) -> dict[str, float]:
+    """Raw regret over all pairs of a cycle and its standard error; nothing where no hint was given."""
+    pairs = [(p, h) for a in arms.values() if a.hinted for p, h in zip(a.plain, a.hinted, strict=True)]
+    if len(pairs) < 2:
+        return {}
+    mean, error = raw_regret([plain for plain, _ in pairs], [hinted for _, hinted in pairs])
+    return {"regret": mean, "regret_error": error, "regret_pairs": float(len(pairs))}
 
 
 def by_kind(environments: Sequence[Environment], values: Mapping[str, float]) -> dict[str, float]:

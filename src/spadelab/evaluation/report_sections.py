@@ -24,6 +24,7 @@ from spadelab.evaluation.report_template import (
     table,
     text,
 )
+from spadelab.records import Environment
 from spadelab.roles.solver import solver_prompt
 
 TIME_COLOURS = {"model": "#1f5fa8", "learner": "#2f8552", "sandbox": "#c2571a", "other": "#a3adba"}
@@ -94,13 +95,7 @@ def show_examples(findings: Findings, prompts: str) -> Html:
 
 def _show_example(example: Example, prompts: str) -> Html:
     environment = example.environment
-    pairs = zip(environment.inputs, environment.outputs, strict=True)
-    calls = "\n".join(f"{given} -> {output}" for given, output in pairs)
-    left = [
-        labelled("program", code(environment.source)),
-        labelled("inputs and outputs, by execution", code(calls)),
-        labelled("question, as the solver sees it", code(solver_prompt(environment, prompts))),
-    ]
+    left = [labelled("program", code(environment.source)), *_show_truth(environment, prompts)]
     right = [
         labelled("a right answer", code(example.attempts.right, "right"))
         if example.attempts.right is not None
@@ -114,6 +109,21 @@ def _show_example(example: Example, prompts: str) -> Html:
     columns = [element("div", *left), element("div", *right)]
     title = element("b", text(name))
     return element("div", title, element("div", *columns, class_="columns"), class_="example")
+
+
+def _show_truth(environment: Environment, prompts: str) -> list[Html]:
+    """What execution recorded: outputs, or the play of the environment's own solution."""
+    if environment.demonstrations:
+        demonstration = environment.demonstrations[0]
+        turns = [f"> {turn.action}\n{turn.observation}" for turn in demonstration.turns]
+        play = "\n".join([demonstration.opening, *turns])
+        return [labelled("its own solution, as played by execution", code(play))]
+    pairs = zip(environment.inputs, environment.outputs, strict=True)
+    calls = "\n".join(f"{given} -> {output}" for given, output in pairs)
+    return [
+        labelled("inputs and outputs, by execution", code(calls)),
+        labelled("question, as the solver sees it", code(solver_prompt(environment, prompts))),
+    ]
 
 
 def show_times(findings: Findings) -> Html:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spadelab.environments.interactive.session import WIN
 from spadelab.environments.tasks import gold
+from spadelab.families.interactive import demonstrate
+from spadelab.models.local import Message
 from spadelab.records import Environment
 from spadelab.roles.solver import solver_prompt
 from spadelab.store.records_io import StoredEpisode
@@ -26,7 +29,7 @@ class Answers:
 
     def add(self, episode: StoredEpisode) -> None:
         """Keep the episode if it beats the one there; of equals the earliest stays."""
-        if episode.reward >= 1:
+        if episode.reward >= WIN:
             self.right = _better(self.right, episode)
         else:
             self.wrong = _better(self.wrong, episode)
@@ -35,35 +38,63 @@ class Answers:
 def sft_rows(run: Run) -> Iterator[dict[str, Any]]:
     """Rows {"messages", "source", "task", "difficulty", "environment", "cycle"}, two an environment at most.
 
-    "source" is "solver" for the shortest right answer that the solver gave, "execution" for the gold
-    answer made of what the jail recorded. Every environment that was played has the latter, unless
-    the solver's is the same text; one never solved has no other. Order: environments as first met.
+    "source" is "solver" for the best play that the solver gave, "execution" for the gold play made of
+    what the jail recorded. Every environment that was played has the latter, unless the solver's is the
+    same text; one never solved has no other. Order: environments as first met.
     """
+    style = run.settings.solver.prompts
     for environment, answers in _played(run):
-        prompt = solver_prompt(environment, run.settings.solver.prompts)
-        right = answers.right.text if answers.right else None
-        if answers.right:
-            messages = [_message("user", prompt), _message("assistant", answers.right.text)]
-            yield {"messages": messages, "source": "solver", **_describe(environment, answers.right.cycle)}
-        if gold(environment) != right:
-            messages = [_message("user", prompt), _message("assistant", gold(environment))]
-            yield {"messages": messages, "source": "execution", **_describe(environment, environment.born)}
+        gold_play = gold_messages(environment, style)
+        right = answers.right and episode_messages(environment, answers.right, style)
+        if answers.right and right:
+            yield {"messages": right, "source": "solver", **_describe(environment, answers.right.cycle)}
+        if gold_play != right:
+            yield {
+                "messages": gold_play,
+                "source": "execution",
+                **_describe(environment, environment.born),
+            }
 
 
 def preference_rows(run: Run) -> Iterator[dict[str, Any]]:
     """Rows {"prompt", "chosen", "rejected", "task", "difficulty", "environment", "cycle"}.
 
-    One for each frontier environment (0 < p < 1 over all its episodes); the first three are lists of
-    messages. Episodes that ended by a fault count as neither right nor wrong.
+    One for each frontier environment (0 < p < 1 over all its episodes) whose right and wrong play begin
+    with the same message, as they always do in program tasks; the first three are lists of messages.
+    Episodes that ended by a fault count as neither right nor wrong.
     """
+    style = run.settings.solver.prompts
     for environment, answers in _played(run):
-        if answers.right and answers.wrong:
+        if not answers.right or not answers.wrong:
+            continue
+        prompt, *chosen = episode_messages(environment, answers.right, style)
+        opening, *rejected = episode_messages(environment, answers.wrong, style)
+        if prompt == opening and rejected:
             yield {
-                "prompt": [_message("user", solver_prompt(environment, run.settings.solver.prompts))],
-                "chosen": [_message("assistant", answers.right.text)],
-                "rejected": [_message("assistant", answers.wrong.text)],
+                "prompt": [prompt],
+                "chosen": chosen,
+                "rejected": rejected,
                 **_describe(environment, answers.right.cycle),
             }
+
+
+def episode_messages(environment: Environment, episode: StoredEpisode, style: str) -> list[Message]:
+    """The conversation of an episode, from the first user message to the last reply."""
+    if not episode.opening:
+        prompt = solver_prompt(environment, style)
+        return [_message("user", prompt), _message("assistant", episode.text)]
+    messages = [_message("user", episode.opening)]
+    for turn in episode.turns:
+        messages += [_message("assistant", turn.reply), _message("user", turn.observation)]
+    return messages[:-1] if episode.turns else messages
+
+
+def gold_messages(environment: Environment, style: str) -> list[Message]:
+    """The conversation that execution proved right."""
+    if environment.demonstrations:
+        talk = demonstrate(environment, environment.demonstrations[0], style)
+        return [_message(message["role"], message["content"]) for message in talk]
+    return [_message("user", solver_prompt(environment, style)), _message("assistant", gold(environment))]
 
 
 def write_datasets(run: Run) -> list[Path]:
@@ -79,10 +110,10 @@ def write_datasets(run: Run) -> list[Path]:
 
 
 def _played(run: Run) -> Iterator[tuple[Environment, Answers]]:
-    """Every environment with a faultless episode, in the order in which they were first met."""
+    """Every environment with a faultless un-hinted episode, in the order in which they were first met."""
     found: dict[str, Answers] = {}
     for episode in run.iter_episodes():
-        if not episode.fault:
+        if not episode.fault and episode.arm == "plain":
             found.setdefault(episode.environment, Answers()).add(episode)
     for environment in run.iter_environments():
         if environment.id in found:
@@ -93,11 +124,11 @@ def _better(best: StoredEpisode | None, episode: StoredEpisode) -> StoredEpisode
     return episode if best is None or _rank(episode) < _rank(best) else best
 
 
-def _rank(episode: StoredEpisode) -> tuple[bool, int]:
-    return episode.finish != "stop", len(episode.text)
+def _rank(episode: StoredEpisode) -> tuple[bool, int, int]:
+    return episode.finish != "stop", len(episode.turns), len(episode.text)
 
 
-def _message(role: str, content: str) -> dict[str, str]:
+def _message(role: str, content: str) -> Message:
     # A program may print a lone surrogate; the readers of data sets take nothing but UTF-8.
     return {"role": role, "content": content.encode("utf-8", "backslashreplace").decode("utf-8")}
 

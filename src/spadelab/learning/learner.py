@@ -99,7 +99,7 @@ class Learner:
             spread = aggregate(torch.nn.functional.pad(entropy(logits), (1, 0)), mask, **how)
             totals["entropy"] += share * spread.item()
             loss = loss - s.entropy * spread
-        (share * loss).backward()  # type: ignore[no-untyped-call]
+        (share * s.policy_weight * loss).backward()  # type: ignore[no-untyped-call]
 
     def _gold_term(self, batch: Batch, share: float, totals: dict[str, float]) -> None:
         logp, _ = self.model.score(batch.ids, batch.attention)

@@ -15,28 +15,51 @@ from spadelab.records import Row
 
 
 class Players:
-    """`solver` and `proposer` are the same object when the run shares one model."""
+    """The policies by name, and a learner for each that is trained.
+
+    One model for both roles is called "solver" and does the proposer's work too. A population has as
+    many of each, numbered from the second on ("solver", "solver2", ...).
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.shared = settings.shared_model
-        self.solver = load_policy(settings, settings.solver_model)
+        self.policies: dict[str, LocalModel] = {}
+        self.learners: dict[str, Learner] = {}
         training = settings.training
-        self.learners = {"solver": Learner(self.solver, training, settings.solver.temperature)}
-        if self.shared:
-            self.proposer = self.solver
-            return
-        self.proposer = load_policy(settings, settings.proposer.model)
-        if settings.proposer.train:
-            rate = training.proposer_learning_rate
-            own = training if rate is None else training.model_copy(update={"learning_rate": rate})
-            self.learners["proposer"] = Learner(self.proposer, own, settings.proposer.temperature)
+        rate = training.proposer_learning_rate
+        own = training if rate is None else training.model_copy(update={"learning_rate": rate})
+        numbers = ["", *map(str, range(2, settings.self_play.population + 1))]
+        self.solvers = [f"solver{number}" for number in numbers]
+        self.writers = self.solvers if self.shared else [f"proposer{number}" for number in numbers]
+        for name in self.solvers:
+            self.policies[name] = load_policy(settings, settings.solver_model)
+            self.learners[name] = Learner(self.policies[name], training, settings.solver.temperature)
+        for name in self.writers if not self.shared else []:
+            self.policies[name] = load_policy(settings, settings.proposer.model)
+            if settings.proposer.train:
+                self.learners[name] = Learner(self.policies[name], own, settings.proposer.temperature)
 
-    def step(self, rows: Sequence[Row], stream: random.Random) -> dict[str, dict[str, float]]:
-        """Let every learner learn from the rows of its roles; the metrics by learner."""
-        return {
-            name: learner.step([row for row in rows if self.shared or row.role == name], stream)
-            for name, learner in self.learners.items()
-        }
+    @property
+    def solver(self) -> LocalModel:
+        """The first solver: the one that is measured."""
+        return self.policies[self.solvers[0]]
+
+    @property
+    def proposer(self) -> LocalModel:
+        """The first proposer."""
+        return self.policies[self.writers[0]]
+
+    def pair(self, stream: random.Random) -> list[tuple[str, str]]:
+        """(proposer, solver) names for one cycle; in a population nobody plays what it wrote itself."""
+        if len(self.solvers) == 1:
+            return [(self.writers[0], self.solvers[0])]
+        shift = stream.randrange(1, len(self.solvers))
+        order = stream.sample(range(len(self.solvers)), len(self.solvers))
+        return [(self.writers[i], self.solvers[order[(k + shift) % len(order)]]) for k, i in enumerate(order)]
+
+    def step(self, rows: Mapping[str, Sequence[Row]], stream: random.Random) -> dict[str, dict[str, float]]:
+        """Let every learner learn from its rows; the metrics by learner."""
+        return {name: learner.step(rows.get(name, ()), stream) for name, learner in self.learners.items()}
 
     def files(self) -> Mapping[str, bytes | Callable[[Path], None]]:
         """Checkpoint files: weights and optimiser of every learner."""

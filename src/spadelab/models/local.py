@@ -16,6 +16,8 @@ PACKAGE = Path(__file__).parent / "tiny"
 # Rows of one sampling batch: large enough to amortise the per-step overhead, small enough for the cache
 # of a tiny model to stay near the processor.
 ROWS_PER_BATCH = 256
+Message = dict[str, str]
+"""One message of a conversation: "role" and "content"."""
 
 
 def resolve_model(name: str) -> Path:
@@ -58,10 +60,24 @@ class LocalModel:
 
     def encode_prompt(self, prompt: str) -> tuple[int, ...]:
         """Token ids of one user message under the model's chat template, ready to be continued."""
-        text = self.tokenizer.apply_chat_template(
-            [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
-        )
-        return tuple(self.tokenizer(text, add_special_tokens=False).input_ids)
+        return self._encode(self._render([{"role": "user", "content": prompt}], True))
+
+    def encode_answer(self, messages: Sequence[Message], last: int) -> tuple[int, ...] | None:
+        """Token ids that lead from a sampled reply to the next one.
+
+        `messages` end with the reply and the user message that answers it; `last` is the final token id of
+        the reply. None when the chat template does not only append, but rewrites what came before.
+        """
+        before, after = self._render(messages[:-1], False), self._render(messages, True)
+        if not after.startswith(before):
+            return None
+        # What the template puts behind the end token is not part of the sampled reply.
+        end = str(self.tokenizer.decode([last]))
+        return self._encode(before[before.rindex(end) + len(end) :] + after[len(before) :])
+
+    def encode_messages(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Token ids of a whole conversation, ready to be continued."""
+        return self._encode(self._render(messages, True))
 
     def encode_completion(self, completion: str) -> tuple[int, ...]:
         """Token ids of a completion, the end token included."""
@@ -80,6 +96,17 @@ class LocalModel:
         A prompt that leaves no room under `max_length` raises ValueError naming both lengths.
         """
         encoded = [self.encode_prompt(prompt) for prompt in prompts]
+        return self.extend(encoded, group, max_new_tokens, temperature, generator)
+
+    def extend(
+        self,
+        encoded: Sequence[tuple[int, ...]],
+        group: int,
+        max_new_tokens: int,
+        temperature: float,
+        generator: torch.Generator,
+    ) -> list[list[Generation]]:
+        """As `generate`, from token ids."""
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i]))
         per_batch = max(1, ROWS_PER_BATCH // group)
         results: dict[int, list[Generation]] = {}
@@ -112,7 +139,16 @@ class LocalModel:
                     )
                     for member in members
                 ]
-        return [results[i] for i in range(len(prompts))]
+        return [results[i] for i in range(len(encoded))]
+
+    def _render(self, messages: Sequence[Message], prompt: bool) -> str:
+        text = self.tokenizer.apply_chat_template(
+            list(messages), tokenize=False, add_generation_prompt=prompt
+        )
+        return str(text)
+
+    def _encode(self, text: str) -> tuple[int, ...]:
+        return tuple(self.tokenizer(text, add_special_tokens=False).input_ids)
 
     def score(
         self, ids: torch.Tensor, mask: torch.Tensor, temperature: float = 1.0

@@ -57,6 +57,13 @@ def read_action(text: str, action_format: str) -> Action:
     return Action(action)
 
 
+def write_action(action: str, action_format: str) -> str:
+    """The shortest reply that `read_action` reads as this action."""
+    if action_format == "boxed":
+        return rf"\boxed{{{action}}}"
+    return f"<tool_call>{action}</tool_call>" if action_format == "tool_call" else action
+
+
 def find_boxed(text: str) -> str | None:
     r"""The stripped content of the last `\boxed{}` whose braces balance, or None."""
     opened: list[tuple[int, int]] = []  # where the brace's content starts, and its box (-1: a plain brace)

@@ -90,6 +90,10 @@ EPISODES = Table(
     Column("finish", String, nullable=False),
     Column("tokens", Integer, nullable=False),
     Column("text", String, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("arm", String, nullable=False),
+    Column("opening", String, nullable=False),
+    Column("turns", String, nullable=False),
     Index("episodes_by_environment", "environment"),
 )
 CHECKPOINTS = Table(

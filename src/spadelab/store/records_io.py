@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from spadelab.records import Admission, Environment, Episode
+from spadelab.records import Admission, Environment, Episode, Turn
 from spadelab.store.files import encode_json
 
 
@@ -42,7 +42,10 @@ class StoredAdmission:
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """An episode as it is kept: the text without its token ids; `tokens` counts those."""
+    """An episode as it is kept: the texts without their token ids; `tokens` counts those.
+
+    A single-turn episode has no `opening` and no `turns`: its prompt follows from the environment.
+    """
 
     cycle: int
     position: int
@@ -55,6 +58,10 @@ class StoredEpisode:
     finish: str
     tokens: int
     text: str
+    seed: int
+    arm: str
+    opening: str
+    turns: tuple[Turn, ...]
 
 
 def encode_admission(cycle: int, position: int, admission: Admission) -> dict[str, Any]:
@@ -105,7 +112,16 @@ def encode_episode(cycle: int, position: int, episode: Episode) -> dict[str, Any
         "finish": episode.generation.finish,
         "tokens": len(episode.generation.ids),
         "text": _clean(episode.generation.text),
+        "seed": episode.seed,
+        "arm": episode.arm,
+        "opening": _clean(episode.opening),
+        "turns": encode_json([asdict(turn) for turn in episode.turns]),
     }
+
+
+def decode_episode(row: dict[str, Any]) -> StoredEpisode:
+    """The episode of a row of the episodes table."""
+    return StoredEpisode(**{**row, "turns": msgspec.convert(json.loads(row["turns"]), tuple[Turn, ...])})
 
 
 def decode_environment(content: str) -> Environment:

@@ -26,6 +26,7 @@ from spadelab.store.records_io import (
     StoredCycle,
     StoredEpisode,
     decode_environment,
+    decode_episode,
     encode_admission,
     encode_environment,
     encode_episode,
@@ -200,7 +201,7 @@ class Run:
     def iter_episodes(self) -> Iterator[StoredEpisode]:
         """All episodes, in the order of cycles and within them."""
         for row in self._iter_rows(db.EPISODES):
-            yield StoredEpisode(**row._asdict())
+            yield decode_episode(row._asdict())
 
     def digest(self) -> str:
         """SHA-256 over every compared column: equal for a resumed and an uninterrupted run."""

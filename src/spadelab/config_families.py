@@ -1,0 +1,39 @@
+"""What the settings are where nothing is said, for families other than program tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FAMILY_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
+    "interactive": {
+        "model": {"base_model_path": "tiny-worlds"},
+        "proposer": {"model": "same"},
+        "solver": {"max_new_tokens": 16},
+        "self_play": {
+            "tasks_per_round": 32,
+            # The skills that the bundled model writes environments for.
+            "task_types": {
+                "mathematical_reasoning": 1.0,
+                "logical_deduction": 1.0,
+                "spatial_reasoning": 1.0,
+                "optimization": 1.0,
+            },
+            "revisit": 0.25,
+            "bandit": 0.5,
+            "holdout": 0.1,
+        },
+        "credit": {"copy_discount": 0.25},
+    }
+}
+
+
+def fill_family(tree: dict[str, Any]) -> dict[str, Any]:
+    """The settings tree with the defaults of its family where it is silent."""
+    play = tree.get("self_play")
+    family = play.get("family") if isinstance(play, dict) else getattr(play, "family", None)
+    filled = dict(tree)
+    for section, defaults in FAMILY_DEFAULTS.get(str(family), {}).items():
+        given = filled.get(section, {})
+        if isinstance(given, dict):
+            filled[section] = defaults | given
+    return filled

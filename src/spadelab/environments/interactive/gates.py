@@ -1,8 +1,8 @@
 """Gates for interactive environments: what a draft must survive, cheapest first.
 
 parse, static and stored run nothing. Then every draft is asked in two fresh processes for its instances,
-solutions and hints, and what it said is played: the solutions each in a process of its own by the calls of
-real play, the probes in two more, in opposite orders. The processes that are played were never asked for a
+solutions and hints; each solution is played in a process of its own, by the calls of real play; and the
+probes are played in two more, in opposite orders. The processes that are played were never asked for a
 solution. The remaining gates read what was seen; the first that fails ends the draft.
 """
 
@@ -24,20 +24,24 @@ from spadelab.environments.trials import Rejected
 from spadelab.records import Admission, Demonstration, Draft, Environment, Turn
 from spadelab.sandbox import Limits, Sandbox
 
+FURTHER_SEEDS = 12
+"""Seeds beyond the gate seeds: reset, and played at random."""
+
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
     """Bounds on drafts.
 
     `seeds`: gate seeds, at least 2, derived from the source. `max_trivial_rate`: the win rate, in [0, 1],
-    that players who do not look may have. `random_plays`: random episodes of each kind on each seed.
-    `limits` bound one play; the probes, some hundred episodes in a process, get ten times its CPU time.
+    that players who do not look may have. `random_plays`: random episodes of each kind on each of
+    FURTHER_SEEDS. `limits` bound one play; the probes, some hundred episodes in a process, get ten times
+    its CPU time.
     """
 
     max_source_chars: int = 20_000
     seeds: int = 4
     max_trivial_rate: float = 0.25
-    random_plays: int = 6
+    random_plays: int = 2
     limits: Limits = field(default_factory=Limits)
 
 
@@ -86,12 +90,15 @@ def _judge(
         _pass_static(candidate, importable, settings, known)
     living = [candidate for candidate in candidates if candidate.alive]
     inquiries = [_inquire(candidate, settings) for candidate in living]
-    for round_ in ("ask", "play"):
-        jobs = [inquiry.ask() if round_ == "ask" else inquiry.play() for inquiry in inquiries]
+    for plan, read in (
+        (Inquiry.ask, Inquiry.hear),
+        (Inquiry.solve, Inquiry.check),
+        (Inquiry.probe, Inquiry.watch),
+    ):
+        jobs = [plan(inquiry) for inquiry in inquiries]
         results = iter(sandbox.map([job for some in jobs for job in some]))
         for inquiry, some in zip(inquiries, jobs, strict=True):
-            outcomes = [next(results) for _ in some]
-            inquiry.hear(outcomes) if round_ == "ask" else inquiry.watch(outcomes)
+            read(inquiry, [next(results) for _ in some])
     taken: set[str] = set()
     for candidate, inquiry in zip(living, inquiries, strict=True):
         _pass_executed(candidate, inquiry.evidence, settings, taken)
@@ -127,7 +134,7 @@ def _inquire(candidate: _Candidate, settings: GateSettings) -> Inquiry:
         output_bytes=max(1 << 20, settings.limits.output_bytes),
     )
     seeds = make_seeds(candidate.source, settings.seeds)
-    further = make_seeds(candidate.source, 12, settings.seeds)
+    further = make_seeds(candidate.source, FURTHER_SEEDS, settings.seeds)
     return Inquiry(candidate.source, candidate.manifest, seeds, further, settings.random_plays, limits)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from spadelab.environments.interactive.contract import Manifest, jailed_source
 from spadelab.environments.interactive.plays import Play, legal, play_call, read_plays
-from spadelab.environments.interactive.probes import Instance, plan_odd, plan_probes, plan_resets
+from spadelab.environments.interactive.probes import Instance, plan_odd, plan_probes, plan_random, plan_resets
 from spadelab.environments.interactive.session import (
     MACHINERY,
     Fault,
@@ -28,7 +28,7 @@ _REPEATED = ("solution", "junk", "borrowed")
 
 
 class Inquiry:
-    """One draft: run the jobs of `ask`, `hear` their outcomes, then `play` and `watch`."""
+    """One draft: run the jobs of `ask` and `hear` their outcomes, then `solve` and `check`, `probe` and `watch`."""
 
     def __init__(
         self,
@@ -139,52 +139,55 @@ class Inquiry:
             return ()
         return solution
 
-    def play(self) -> list[Job]:
-        """Each solution alone, a probe alone, and all probes twice; no job when there is nothing to play."""
-        instances = self.evidence.instances
-        if not instances:
-            return []
-        probes = plan_probes(self.manifest, instances, self.random_plays)
-        ordered = [play for play in probes if not play.policy.startswith("random")]
-        self._rows = [[play] for play in ordered]
-        by_seed: dict[int, list[Play]] = defaultdict(list)
-        for play in probes:
-            if play.policy.startswith("random"):
-                by_seed[play.seed].append(play)
-        self._rows += by_seed.values()
-        self._rows += [plan_odd(self.manifest, one, number) for number, one in enumerate(instances)]
-        self._rows.append(plan_resets(self.manifest, self.further))
-        same: dict[str, list[Play]] = defaultdict(list)
-        for play in ordered:
-            if play.policy.partition(":")[0] in _REPEATED:
-                twin = Play(play.policy, play.seed, play.max_turns, play.actions, play.turns, play.after)
-                same[play.policy].append(twin)
-                self.evidence.again.append((play, twin))
-        self._again = list(same.values())[::-1]
-        jobs = [self._job(self._real_calls(i), number % 2) for number, i in enumerate(instances)]
-        jobs.append(self._job(tuple(map(play_call, self._rows)), 0))
-        jobs.append(self._job(tuple(play_call(row[::-1]) for row in self._again), 1))
-        return jobs
+    def solve(self) -> list[Job]:
+        """Each solution in a process of its own, by the calls of real play; no job without solutions."""
+        calls = [self._real_calls(instance) for instance in self.evidence.instances]
+        return [self._job(row, number % 2) for number, row in enumerate(calls)]
 
-    def _real_calls(self, instance: Instance) -> tuple[Call, ...]:
-        session = Session(instance.seed, self.manifest.max_turns, None)
-        return (reset_call(session), *(step_call(session, legal_action(a)) for a in instance.solution))
-
-    def watch(self, results: Sequence[Sequence[Outcome]]) -> None:
-        """Read the outcomes of `play`."""
-        if not results:
-            return
-        *alone, probes, again = results
-        self._note("alone", alone)
-        self._note("probes", [probes])
-        self._note("again", [again])
-        for instance, outcomes in zip(self.evidence.instances, alone, strict=True):
+    def check(self, results: Sequence[Sequence[Outcome]]) -> None:
+        """Read the outcomes of `solve`."""
+        self._note("alone", results)
+        for instance, outcomes in zip(self.evidence.instances, results, strict=True):
             session = Session(instance.seed, self.manifest.max_turns, None)
             accept_reset(session, outcomes[0])
             for action, outcome in zip(instance.solution, outcomes[1:], strict=True):
                 if not session.over:
                     accept_step(session, action, outcome)
             self.evidence.alone.append(session)
+
+    def probe(self) -> list[Job]:
+        """The probes, twice; no job when a solution already failed."""
+        instances = self.evidence.instances
+        if not instances or any(session.fault for session in self.evidence.alone):
+            return []
+        probes = plan_probes(self.manifest, instances)
+        self._rows = [[play] for play in probes]
+        self._rows.append(plan_random(self.manifest, instances, self.further, self.random_plays))
+        self._rows += [plan_odd(self.manifest, one, number) for number, one in enumerate(instances)]
+        self._rows.append(plan_resets(self.manifest, self.further))
+        same: dict[str, list[Play]] = defaultdict(list)
+        for play in probes:
+            if play.policy.partition(":")[0] in _REPEATED:
+                twin = Play(play.policy, play.seed, play.max_turns, play.actions, play.turns, play.after)
+                same[play.policy].append(twin)
+                self.evidence.again.append((play, twin))
+        self._again = list(same.values())[::-1]
+        return [
+            self._job(tuple(map(play_call, self._rows)), 0),
+            self._job(tuple(play_call(row[::-1]) for row in self._again), 1),
+        ]
+
+    def _real_calls(self, instance: Instance) -> tuple[Call, ...]:
+        session = Session(instance.seed, self.manifest.max_turns, None)
+        return (reset_call(session), *(step_call(session, legal_action(a)) for a in instance.solution))
+
+    def watch(self, results: Sequence[Sequence[Outcome]]) -> None:
+        """Read the outcomes of `probe`."""
+        if not results:
+            return
+        probes, again = results
+        self._note("probes", [probes])
+        self._note("again", [again])
         for row, outcome in zip(self._rows, probes, strict=True):
             read_plays(row, outcome)
             self.evidence.plays += row

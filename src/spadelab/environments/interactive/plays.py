@@ -110,7 +110,10 @@ def read_plays(plays: Sequence[Play], outcome: Outcome) -> None:
         for play in plays:
             play.session.fault, play.dead = fault, outcome.error != "NotALiteral"
         return
-    records = parse_literal(outcome.value)
+    try:
+        records = json.loads(str(parse_literal(outcome.value)))
+    except (ValueError, RecursionError):
+        records = None
     if not isinstance(records, list) or len(records) != len(plays):
         records = [None] * len(plays)
     for play, record in zip(plays, records, strict=True):
@@ -120,22 +123,28 @@ def read_plays(plays: Sequence[Play], outcome: Outcome) -> None:
 def _read(play: Play, record: object) -> None:
     session = play.session
     match record:
-        case [[*log], str() as error, bool() as paid_late]:
+        case [list() as entries, str() as error, bool() as paid_late]:
             play.paid_late = paid_late
+            log = [tuple(entry) if isinstance(entry, list) else () for entry in entries]
         case _:
             session.fault = Fault("crash", "the record of an episode was tampered with")
             return
     if log:
-        take_reset(session, log[0])
+        take_reset(session, (*log[0], {}))
     for turn, value in enumerate(log[1:]):
         if session.fault:
             return
         if session.over:  # a turn that no engine takes
-            play.paid_late |= isinstance(value, tuple) and len(value) > 1 and value[1] not in (0, None)
+            play.paid_late |= value[1:2] != (0,)
             return
         action = play.actions[min(turn, len(play.actions) - 1)]
-        take_step(session, session.observation if action is None else action, value)
+        take_step(session, session.observation if action is None else action, (*value, {}))
     if error and not session.fault and not session.over:
-        where = f"step {len(session.steps) + 1}" if log else "reset"
-        code = "exit" if error.startswith("SystemExit") else "exception"
-        session.fault = Fault(code, f"{where} raised {error}")
+        session.fault = _explain(error, f"step {len(session.steps) + 1}" if log else "reset")
+
+
+def _explain(error: str, where: str) -> Fault:
+    if error == "bad_type":
+        kinds = "(str, dict)" if where == "reset" else "(str, float, bool, bool, dict)"
+        return Fault("bad_type", f"{where} must return {kinds}, of exactly these types")
+    return Fault("exit" if error.startswith("SystemExit") else "exception", f"{where} raised {error}")

@@ -28,9 +28,9 @@ _BORROWED = 6
 _ODD = (
     "", "-1", "1.5", "99999999999999999999999999", "nan", "inf", "1e999", "None", "true", "²", "٣", "½",
     "0x1F", "1_0", "a\nb\n\nc", "tab\there", "NUL \x00 here", "\u202e\ufeff\U0001f600", "第一步：向左走", "É",
-    "HELP ME", "{}", "[]", "[[1]]", '{"name": null}', '{"a":', "null", "(1, 2)", "1,2,3", "1 2 3", "-", "+", ",",
-    ":", "= =", "{0} {x} %s %d $y", "'\"`\\", "\\boxed{}", "</think>", "x" * 4000, "7" * 4000, "- " * 1000,
-    "[" * 1000,
+    "HELP ME", "{}", "[]", "[[1]]", '{"name": null}', '{"a":', "null", "(1, 2)", "1,2,3", "1 2 3", "-", "+",
+    ",", ":", "= =", "{0} {x} %s %d $y", "'\"`\\", "\\boxed{}", "</think>", "x" * 4000, "7" * 4000,
+    "- " * 1000, "[" * 1000,
 )
 # fmt: on
 _WORD = re.compile(r"[^\W_]+|-?\d+")
@@ -46,9 +46,8 @@ class Instance:
     hint: str = ""
 
 
-def plan_probes(manifest: Manifest, instances: Sequence[Instance], random_plays: int) -> list[Play]:
-    """Every episode of the probes, those that are likeliest to be worth a look first."""
-    stream = random.Random(instances[0].seed)  # the gate seeds come from the source: the same each time
+def plan_probes(manifest: Manifest, instances: Sequence[Instance]) -> list[Play]:
+    """The episodes that are played one by one, those that are likeliest to be worth a look first."""
     plays = [_make(manifest, i, "solution", i.solution, after=_after(i)) for i in instances]
     for text in _JUNK:
         plays += [_repeat(manifest, i, f"junk:{text}", text, manifest.max_turns + 1) for i in instances]
@@ -59,7 +58,6 @@ def plan_probes(manifest: Manifest, instances: Sequence[Instance], random_plays:
     for number, instance in enumerate(instances):
         others = [*instances[number + 1 :], *instances[:number]]
         plays += _plan_informed(manifest, instance, others)
-        plays += _plan_random(manifest, instance, others, random_plays, stream)
     return plays
 
 
@@ -82,6 +80,25 @@ def plan_resets(manifest: Manifest, seeds: Sequence[int]) -> list[Play]:
     return [Play("reset", seed, manifest.max_turns, (), 0) for seed in (*RESET_SEEDS, *seeds)]
 
 
+def plan_random(
+    manifest: Manifest, instances: Sequence[Instance], seeds: Sequence[int], count: int
+) -> list[Play]:
+    """Random draws from what wins other seeds, and from that and all words of their openings."""
+    stream = random.Random(instances[0].seed)  # the gate seeds come from the source: the same each time
+    actions = sorted({action for instance in instances for action in instance.solution})
+    pools = {"random:actions": actions}
+    if manifest.action_format != "tool_call":
+        words = {word for instance in instances for word in _WORD.findall(instance.opening)}
+        pools["random:words"] = sorted({*actions, *words})
+    turns = min(LONGEST, manifest.max_turns)
+    return [
+        Play(policy, seed, manifest.max_turns, tuple(stream.choices(pool, k=turns)), turns)
+        for policy, pool in pools.items()
+        for seed in seeds
+        for _ in range(count)
+    ]
+
+
 def _plan_informed(manifest: Manifest, instance: Instance, others: Sequence[Instance]) -> list[Play]:
     """Players that know how other seeds are won, and enumerations."""
     plays = [
@@ -100,21 +117,6 @@ def _plan_informed(manifest: Manifest, instance: Instance, others: Sequence[Inst
             _make(manifest, instance, "sweep:numbers", numbers[1:] if manifest.max_turns < 9 else numbers)
         )
     return plays
-
-
-def _plan_random(
-    manifest: Manifest, instance: Instance, others: Sequence[Instance], count: int, stream: random.Random
-) -> list[Play]:
-    known = sorted({action for other in others for action in other.solution})
-    pools = {"random:actions": known}
-    if manifest.action_format != "tool_call":
-        pools["random:words"] = sorted({*known, *_WORD.findall(instance.opening)})
-    turns = min(LONGEST, manifest.max_turns)
-    return [
-        _make(manifest, instance, policy, stream.choices(pool, k=turns))
-        for policy, pool in pools.items()
-        for _ in range(count)
-    ]
 
 
 def _make(
@@ -163,7 +165,7 @@ def _list_odd(manifest: Manifest, instance: Instance) -> list[str]:
     for action in dict.fromkeys(instance.solution):
         call = json.loads(action)
         names = list(call["arguments"])
-        values = [None, "", -1, 10**20, 1.5, [], [[]], {}, {"x": None}, True, "x" * 3000, "第"]
+        values: list[object] = [None, "", -1, 10**20, 1.5, [], [[]], {}, {"x": None}, True, "x" * 3000, "第"]
         odd += [write_call(call["name"], dict.fromkeys(names, value)) or "" for value in values]
         odd += [
             write_call(call["name"], {}) or "",

@@ -56,7 +56,7 @@ class Evidence:
 
 def reject(fault: Fault, seed: int, what: str = "") -> Rejected:
     """The verdict on a fault."""
-    code = _CODES.get(fault.code, fault.code)
+    code = "exit" if "exit code" in fault.reason else _CODES.get(fault.code, fault.code)
     return Rejected(code, " ".join(f"on seed {seed} {what} {fault.reason}".split()))
 
 
@@ -72,9 +72,9 @@ def check_contract(evidence: Evidence) -> None:
     for seed, fault in evidence.resets:
         raise reject(fault, seed)
     for play in evidence.plays:
-        fault = play.session.fault
-        if fault and (fault.code in _TYPES or (play.policy == "reset" and not play.dead)):
-            raise reject(fault, play.seed)
+        broken = play.fault and (play.fault.code in _TYPES or (play.policy == "reset" and not play.dead))
+        if play.fault and broken:
+            raise reject(play.fault, play.seed)
     for session in evidence.alone:
         if session.fault and session.fault.code in _TYPES:
             raise reject(session.fault, session.seed)
@@ -95,8 +95,8 @@ def check_determinism(evidence: Evidence) -> None:
         )
     solved = {play.seed: play for play in evidence.plays if play.policy == "solution"}
     for session in evidence.alone:
-        play = solved.get(session.seed)
-        if play and not play.dead and not session.fault and play.session != session:
+        same = solved.get(session.seed)
+        if same and not same.dead and not session.fault and same.session != session:
             raise Rejected(
                 "non_deterministic",
                 f"on seed {session.seed} the solution gives another transcript in a process of its own",
@@ -148,12 +148,10 @@ def check_nontrivial(evidence: Evidence, most: float) -> None:
         raise Rejected(
             "answer_shown", "the winning actions always stand at the same place of the observation"
         )
-    for groups in (("junk",), ("borrowed",), ("sweep",), ("random:actions",), ("random:words",)):
-        plays = [p for p in evidence.of(groups[0].partition(":")[0]) if p.policy.startswith(groups[0])]
-        wins = sum(play.won for play in plays)
-        # Beyond what a rate of `most` gives by chance in 19 of 20 samples.
-        if plays and wins > len(plays) * most + 1.64 * math.sqrt(len(plays) * most * (1 - most)):
-            raise Rejected("trivial", f"{_describe(groups[0])} wins {wins} of {len(plays)} episodes")
+    for group in ("junk", "borrowed", "sweep", "random:actions", "random:words"):
+        rate, highest = _win_rate([p for p in evidence.plays if p.policy.startswith(group)], most)
+        if rate > highest:
+            raise Rejected("trivial", f"{_describe(group)} wins {rate:.0%} of the episodes")
 
 
 def check_robust(evidence: Evidence) -> None:
@@ -192,6 +190,20 @@ def check_hints(evidence: Evidence) -> None:
     for instance, session in zip(evidence.instances, evidence.alone, strict=True):
         seen = [session.opening, *(step.observation for step in session.steps)]
         check_hint(instance.hint, [[step.action for step in session.steps]], seen)
+
+
+def _win_rate(plays: Iterable[Play], most: float) -> tuple[float, float]:
+    """The mean of the seeds' win rates, and what a true rate of `most` reaches in 19 of 20 samples.
+
+    Episodes of one seed are no independent samples: what wins one of them may win them all.
+    """
+    rates = [
+        sum(play.won for play in some) / len(some)
+        for some in _by_seed(p for p in plays if not p.fault).values()
+    ]
+    if not rates:
+        return 0.0, 1.0
+    return math.fsum(rates) / len(rates), most + 1.64 * math.sqrt(most * (1 - most) / len(rates))
 
 
 def _timeout_pays(evidence: Evidence) -> bool:

@@ -51,7 +51,7 @@ def test_hacks_earn_nothing_and_genuine_environments_much(name: str, findings: d
 
 def test_the_table_has_cheats_and_controls(findings: dict[str, Finding]) -> None:
     genuine = [finding for finding in findings.values() if finding.genuine]
-    assert len(genuine) >= 3 and len(findings) - len(genuine) >= 16
+    assert len(genuine) >= 3 and len(findings) - len(genuine) >= 23
     admitted = [f.name for f in findings.values() if not f.code and not f.genuine]
     assert {"password", "almost_all"} <= set(admitted), "no gate can tell these: credit must"
 

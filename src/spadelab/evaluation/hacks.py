@@ -74,7 +74,7 @@ def load_planted(folder: Path = PLANTED) -> list[Planted]:
     for path in sorted((*folder.glob("*.txt"), *folder.glob("*.py"))):
         source = path.read_text(encoding="utf-8")
         kind, _, tries = source.partition("\n")[0].removeprefix("#").strip().partition(": ")
-        found.append(Planted(path.stem, tries, source, kind == "genuine"))
+        found.append(Planted(path.stem, tries or kind, source, kind == "genuine"))
     return found
 
 

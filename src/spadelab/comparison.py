@@ -21,6 +21,7 @@ from spadelab.evaluation.statistics import bootstrap
 from spadelab.families.family import program_limits
 from spadelab.learning.players import load_policy
 from spadelab.learning.warmstart import SOLVER_LENGTHS, Recipe, train
+from spadelab.learning.worldstart import SOLVER_LENGTH
 from spadelab.loop import Loop
 from spadelab.models.local import LocalModel
 from spadelab.records import Environment
@@ -35,15 +36,26 @@ ARMS: dict[str, tuple[str, ...]] = {
     "warm_start": (),
     "fixed": ("self_play.mode=fixed",),
     "uniform": ("self_play.mode=uniform",),
+    "library": ("self_play.mode=library",),
     "frozen_proposer": ("proposer.train=false",),
     "gold_off": ("training.gold_weight=0",),
     "imitation": ("training.method=sft",),
     "start_shared": SHARED,
     "shared": SHARED,
 }
+# Arms that make sense for one family only.
+ONLY = {"library": "interactive", "start_shared": "programs", "shared": "programs"}
+# The warm start that is continued.
+WARM_STARTS = {"programs": "solver", "interactive": "world-shared"}
 RESULTS = "results.jsonl"
 STRETCH = 0.15  # share of the cycles that counts as early, and as late
 JUDGED_TASKS = 300
+
+
+def arms_of(settings: Settings) -> list[str]:
+    """The arms that make sense with these settings."""
+    family = settings.self_play.family
+    return [arm for arm in ARMS if ONLY.get(arm, family) == family]
 
 
 def run_arm(arm: str, seed: int, settings: Settings, seconds: float) -> dict[str, Any]:
@@ -72,7 +84,10 @@ def continue_warm_start(settings: Settings, seed: int, seconds: float) -> tuple[
     """The solver after more of its warm start: same data, the loop's constant learning rate."""
     solver = load_policy(settings, settings.solver_model)
     recipe = Recipe(
-        role="solver", steps=10**9, seed=1000 + seed, learning_rate=settings.training.learning_rate
+        role=WARM_STARTS[settings.self_play.family],
+        steps=10**9,
+        seed=1000 + seed,
+        learning_rate=settings.training.learning_rate,
     )
     started = time.process_time()
     steps = itertools.takewhile(
@@ -117,7 +132,7 @@ def summarise(result: HeldOutResult) -> dict[str, Any]:
     below = [
         correct
         for kind, level, correct in zip(result.kinds, result.levels, result.correct, strict=True)
-        if level <= SOLVER_LENGTHS[kind]
+        if level <= SOLVER_LENGTHS.get(kind, SOLVER_LENGTH)
     ]
     return {
         "accuracy": result.accuracy.estimate,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
+
+from spadelab.config_self_play import Skill
 
 FAMILY_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     "interactive": {
@@ -11,13 +13,7 @@ FAMILY_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
         "solver": {"max_new_tokens": 16},
         "self_play": {
             "tasks_per_round": 32,
-            # The skills that the bundled model writes environments for.
-            "task_types": {
-                "mathematical_reasoning": 1.0,
-                "logical_deduction": 1.0,
-                "spatial_reasoning": 1.0,
-                "optimization": 1.0,
-            },
+            "task_types": dict.fromkeys(get_args(Skill), 1.0),
             "revisit": 0.25,
             "bandit": 0.5,
             "holdout": 0.1,

@@ -52,7 +52,8 @@ class Collection:
                 rejected += encode_json(origin | why) + "\n"
             elif len(self) < count:
                 self.take(environment)
-                tasks += encode_json(origin | asdict(environment) | {"gold": gold(environment)}) + "\n"
+                right = {} if environment.demonstrations else {"gold": gold(environment)}
+                tasks += encode_json(origin | asdict(environment) | right) + "\n"
         append(self.folder / REJECTED, rejected)
         append(self.folder / TASKS, tasks)
         self.batch += 1

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from spadelab.command.boundary import hush_libraries
-from spadelab.comparison import ARMS, compare, run_arm, tabulate
+from spadelab.comparison import ARMS, arms_of, compare, run_arm, tabulate
 from spadelab.config import load_settings
 from spadelab.errors import UserError
 
@@ -20,9 +20,9 @@ def compare_arms(
     arms: list[str], seeds: int, seconds: float, config: Path | None, overrides: list[str], folder: Path
 ) -> int:
     """Run what is missing of the comparison, print its table, write it to `folder`/table.json."""
-    wanted = arms or list(ARMS)
+    settings, _ = load_settings(config, overrides)  # refuse bad settings before the first arm starts
+    wanted = arms or arms_of(settings)
     check_arms(wanted)
-    load_settings(config, overrides)  # refuse bad settings before the first arm starts
     console = Console(stderr=True)
 
     def report(entry: dict[str, Any]) -> None:
@@ -58,9 +58,10 @@ def check_arms(arms: list[str]) -> None:
 
 def draw_table(rows: list[dict[str, Any]]) -> Table:
     """The comparison as a table, one row an arm."""
-    table = Table("arm", "seeds", "accuracy [95 %]", "below", "deduction", "abduction", "induction", "cycles")
+    names = list(rows[0]["kinds"]) if rows else []
+    table = Table("arm", "seeds", "accuracy [95 %]", "below", *names, "cycles")
     for row in rows:
-        kinds = [f"{row['kinds'][kind]:.3f}" for kind in ("deduction", "abduction", "induction")]
+        kinds = [f"{row['kinds'][kind]:.3f}" for kind in names]
         accuracy = f"{row['accuracy']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
         table.add_row(
             row["arm"], str(row["seeds"]), accuracy, f"{row['below']:.3f}", *kinds, f"{row['cycles']:.0f}"

@@ -16,15 +16,14 @@ from spadelab.command.preflight import check_models
 from spadelab.command.ticker import Ticker
 from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
-from spadelab.environments.programs import GateSettings, admit
-from spadelab.environments.seeds import identity_environments
 from spadelab.errors import UserError
+from spadelab.families import make_family
 from spadelab.learning.players import load_policy
 from spadelab.models.local import LocalModel
 from spadelab.records import Admission, Environment
 from spadelab.rng import Streams
-from spadelab.roles.proposer import Request, propose
-from spadelab.sandbox import Limits, Sandbox
+from spadelab.roles.proposer import Request
+from spadelab.sandbox import Sandbox
 
 # So many drafts in a row without one admitted task mean that the model cannot write tasks.
 HOPELESS = 1000
@@ -85,18 +84,16 @@ class Writer:
     """The proposer at work. Batch n is the same however often the work was interrupted before it."""
 
     def __init__(self, settings: Settings, model: LocalModel, sandbox: Sandbox) -> None:
-        self.settings, self.model, self.sandbox = settings, model, sandbox
-        box = settings.sandbox
-        limits = Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
-        self.gates = GateSettings(limits=limits)
-        self.seeds = {seed.kind: seed for seed in identity_environments()}
+        self.settings, self.model = settings, model
+        self.family = make_family(settings, sandbox)
+        self.seeds = self.family.seeds()
 
     def write_batch(self, collection: Collection) -> list[Admission]:
         """One batch of drafts through the gates."""
         streams, name = Streams(self.settings.run.seed), f"generate {collection.batch}"
         requests = list(self.plan(collection.by_kind, streams.python(name)))
-        drafts = propose(self.model, requests, self.settings, collection.batch, streams.torch(name))
-        return admit(drafts, self.sandbox, self.gates, collection.keys, collection.batch)
+        drafts = self.family.write(self.model, requests, collection.batch, streams.torch(name))
+        return self.family.admit(self.model, drafts, collection.keys, collection.batch, streams)
 
     def plan(self, written: Mapping[str, list[Environment]], stream: random.Random) -> Iterator[Request]:
         """Requests with difficulties drawn evenly between self_play's initial and greatest."""
@@ -104,5 +101,5 @@ class Writer:
         kinds, shares = list(play.task_types), list(play.task_types.values())
         for kind in stream.choices(kinds, weights=shares, k=play.tasks_per_round):
             difficulty = stream.randint(round(play.start_of(kind)), round(play.limit_of(kind)))
-            pool = written.get(kind) or [self.seeds[kind]]
+            pool = written.get(kind) or [seed for seed in self.seeds if seed.kind == kind]
             yield Request(kind, difficulty, tuple(stream.sample(pool, min(references, len(pool)))))

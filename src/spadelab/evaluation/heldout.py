@@ -16,7 +16,7 @@ from spadelab.config import Settings
 from spadelab.environments.interactive.contract import FAMILY as INTERACTIVE
 from spadelab.environments.interactive.session import WIN
 from spadelab.environments.programs import shape_key, task_key
-from spadelab.evaluation.heldout_worlds import load_heldout
+from spadelab.evaluation.heldout_worlds import SEEDS, load_heldout
 from spadelab.evaluation.statistics import Interval, wilson
 from spadelab.models.local import LocalModel
 from spadelab.models.tiny.tasks import draw_environment
@@ -29,9 +29,6 @@ from spadelab.sandbox import Limits, Sandbox
 # Difficulty levels (statements) by task type, each with the same number of tasks: from single
 # statements to three times what the warm start showed.
 LEVELS = {"deduction": range(1, 17), "abduction": range(1, 17), "induction": range(1, 9)}
-# Instances of each hand-written world, on seeds that neither gates nor play draw (those have 31 bits).
-SEEDS_PER_WORLD = 8
-FIRST_SEED = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +62,7 @@ def build_benchmark(settings: Settings) -> Benchmark:
     """The held-out benchmark of the family that the settings name."""
     if settings.self_play.family == INTERACTIVE:
         worlds = load_heldout()
-        seeds = range(SEEDS_PER_WORLD)
-        return Benchmark(
-            tuple(e for e in worlds for _ in seeds), tuple(FIRST_SEED + s for _ in worlds for s in seeds)
-        )
+        return Benchmark(tuple(e for e in worlds for _ in SEEDS), SEEDS * len(worlds))
     return benchmark_of(build_heldout(settings.evaluation.seed, settings.evaluation.tasks))
 
 

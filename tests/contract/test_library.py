@@ -157,7 +157,7 @@ def test_solutions_win_again_and_again_and_grow(sandbox: Sandbox, name: str) -> 
             assert [step.action for step in session.steps] == actions
         again = play(sandbox, environment, plans, hash_seed=1)
         assert list(map(transcript, again)) == list(map(transcript, sessions)), level
-        assert len({session.opening for session in sessions} | {str(s) for s in solutions.values()}) > 8
+        assert len({session.opening for session in sessions} | {str(s) for s in solutions.values()}) > 6
         for seed, hint in hints.items():
             assert 20 < len(hint) < 200
             assert solutions[seed][-1] not in re.findall(r"\w+", hint)

@@ -20,16 +20,17 @@ class WaterJugsEnv:
         self.path: list[str] = []
         while not self.path:
             self.sizes = sorted(rng.sample(range(3, 15 + LEVEL), 3))
-            self.water: Water = (0, 0, self.sizes[2])
+            self.water: Water = tuple(rng.randint(0, size) for size in self.sizes)
             hard = {goal: path for goal, path in self.explore().items() if len(path) == LEVEL + 4}
             if hard:
                 (self.jug, self.amount), self.path = rng.choice(list(hard.items()))
         self.left = len(self.path) + 1
-        sizes = ", ".join(f"{jug} ({size} litres)" for jug, size in zip(JUGS, self.sizes, strict=True))
+        jugs = zip(JUGS, self.water, self.sizes, strict=True)
+        held = ", ".join(f"{jug} with {water} of {size} litres" for jug, water, size in jugs)
         return (
-            f"There are three jugs without marks: {sizes}. The blue one is full of water, the others are "
-            "empty. Each turn, write the jug to pour from and the jug to pour into, such as: blue red. Water "
-            "flows until the first is empty or the second full. "
+            f"There are three jugs without marks: {held}. "
+            "Each turn, write the jug to pour from and the jug to pour into, such as: blue red. Water flows "
+            "until the former is empty or the latter full. "
             f"Get exactly {self.amount} litres into the {JUGS[self.jug]} jug. You have {self.left} moves.",
             {},
         )

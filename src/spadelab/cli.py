@@ -212,16 +212,16 @@ def execute(
 @verb
 def check(
     path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A draft with ```python and ```input blocks, or a program.")
+        Path, typer.Argument(metavar="FILE", help="A draft in blocks, a program, or an environment (.py).")
     ],
-    kind: Annotated[Kind, typer.Option("--kind", help="The task type of the draft.")] = Kind.deduction,
+    kind: Annotated[Kind, typer.Option("--kind", help="The type of a program task.")] = Kind.deduction,
     arguments: Annotated[
         list[str] | None, typer.Option("--args", help="Input of a .py file; repeat it for induction.")
     ] = None,
     backend: Jail = None,
     as_json: Json = False,
 ) -> int:
-    """Put one draft through all gates and show what each says."""
+    """Put one draft, or one interactive environment, through all gates and show what each says."""
     from spadelab.command.checking import check as check_draft
 
     return check_draft(path, kind.value, arguments or [], (backend or Backend.auto).value, as_json)

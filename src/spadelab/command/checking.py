@@ -1,7 +1,8 @@
-"""The verb `check`: one draft through all gates."""
+"""The verb `check`: one draft, or one interactive environment, through all gates."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +13,9 @@ from rich.text import Text
 
 from spadelab.command.arguments import read_arguments, read_text
 from spadelab.command.boundary import print_json, warn_unsafe
-from spadelab.environments.programs import GateSettings, admit
+from spadelab.environments.interactive import gates as interactive
+from spadelab.environments.programs import GateSettings, ProgramError, admit
+from spadelab.environments.syntax import parse_program
 from spadelab.errors import UserError
 from spadelab.records import Admission, Draft
 from spadelab.sandbox import Sandbox
@@ -20,10 +23,17 @@ from spadelab.sandbox import Sandbox
 
 def check(path: Path, kind: str, arguments: Sequence[str], backend: str, as_json: bool) -> int:
     """Show what each gate says of the draft; the exit code: 0 admitted, 1 rejected."""
-    draft = Draft(path.name, kind, read_draft(path, arguments), 0)
+    text = read_text(path)
+    environment = path.suffix == ".py" and is_environment(text)
+    if environment and arguments:
+        raise UserError(f"{path}: --args goes with a program task; an environment takes a seed.")
+    draft = Draft(path.name, kind, "" if environment else read_draft(path, text, arguments), 0)
     warn_unsafe(backend)
-    with Sandbox(backend, workers=1) as sandbox:
-        (admission,) = admit([draft], sandbox, GateSettings(), frozenset())
+    with Sandbox(backend, workers=2 if environment else 1) as sandbox:
+        if environment:
+            admission = interactive.judge_source(text, sandbox, interactive.GateSettings())
+        else:
+            (admission,) = admit([draft], sandbox, GateSettings(), frozenset())
     if admission.rejection in ("jail_died", "unavailable"):
         raise UserError(f"the sandbox failed ({admission.rejection}); run spadelab doctor.")
     if as_json:
@@ -33,9 +43,17 @@ def check(path: Path, kind: str, arguments: Sequence[str], backend: str, as_json
     return 0 if admission.environment else 1
 
 
-def read_draft(path: Path, arguments: Sequence[str]) -> str:
+def is_environment(source: str) -> bool:
+    """Whether a module defines a class whose name ends in Env."""
+    try:
+        tree = parse_program(source)
+    except ProgramError:
+        return False
+    return any(isinstance(node, ast.ClassDef) and node.name.endswith("Env") for node in tree.body)
+
+
+def read_draft(path: Path, text: str, arguments: Sequence[str]) -> str:
     """The draft's text: the file itself, or a .py file put together with argument lists."""
-    text = read_text(path)
     if path.suffix != ".py":
         if arguments:
             raise UserError(f"{path}: --args goes with a .py file; a draft has ```input blocks.")
@@ -70,5 +88,8 @@ def show(admission: Admission) -> None:
         console.print(Text(f"rejected: {admission.rejection}"))
         return
     console.print(Text(f"admitted: {environment.kind}, difficulty {environment.difficulty}"))
+    for demonstration in environment.demonstrations:
+        actions = ", ".join(turn.action for turn in demonstration.turns)
+        console.print(Text(f"  seed {demonstration.seed}: {actions}"))
     for given, output in zip(environment.inputs, environment.outputs, strict=True):
         console.print(Text(f"  {given} -> {output}"))

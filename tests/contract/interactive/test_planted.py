@@ -68,7 +68,7 @@ def good() -> str:
 
 def test_the_last_block_outside_thoughts_counts(sandbox: Sandbox, good: str) -> None:
     broken = fence("class DraftEnv: pass")
-    text = f"<think>{broken}</think> first {broken} then\n{fence(good)}"
+    text = f"<think>\n{broken}\n</think>\nFirst\n{broken}\nthen\n{fence(good)}"
     (admission,) = admit([Draft("d", "", text, 0.0)], sandbox, SETTINGS, ())
     assert admission.environment is not None and admission.environment.entry == "HuntEnv"
     (admission,) = admit([Draft("d", "", f"{fence(good)}\n{broken}", 0.0)], sandbox, SETTINGS, ())

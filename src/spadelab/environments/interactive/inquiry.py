@@ -28,7 +28,7 @@ _REPEATED = ("solution", "junk", "borrowed")
 
 
 class Inquiry:
-    """One draft: run the jobs of `ask` and `hear` their outcomes, then `solve` and `check`, `probe` and `watch`."""
+    """One draft: run the jobs of `ask`, `hear` the outcomes; then `solve`, `check`; then `probe`, `watch`."""
 
     def __init__(
         self,

@@ -10,9 +10,9 @@ FAMILY_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     "interactive": {
         "model": {"base_model_path": "tiny-worlds"},
         "proposer": {"model": "same"},
-        "solver": {"max_new_tokens": 16},
+        "solver": {"max_new_tokens": 16, "rollouts": 8},
         "self_play": {
-            "tasks_per_round": 32,
+            "tasks_per_round": 24,
             "task_types": dict.fromkeys(get_args(Skill), 1.0),
             "revisit": 0.25,
             "bandit": 0.5,

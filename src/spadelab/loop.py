@@ -134,19 +134,16 @@ class Loop:
 
     def teach(self, player: str, environments: list[Environment], episodes: list[Episode]) -> list[Row]:
         """The solver's rows: its own play, and right play of what it has not mastered."""
-        settings, model, draws = (
-            self.settings,
-            self.players.policies[player],
-            self.streams.python("curriculum"),
-        )
-        open_to_training = {e.id for e in environments if not self.curriculum.is_held_out(e)}
-        trained = [episode for episode in episodes if episode.environment in open_to_training]
+        settings, model = self.settings, self.players.policies[player]
+        taught = [e for e in environments if e.id not in self.broken and not self.curriculum.is_held_out(e)]
+        names = {environment.id for environment in taught}
+        trained = [episode for episode in episodes if episode.environment in names]
         rows = assignment.credit_solver(trained, settings, self.estimators["solver"], model.version)
-        solved = solve_counts(trained)
-        lessons = [e for e in environments if e.id in open_to_training and e.id not in self.broken]
-        lessons = assignment.unmastered(lessons, solved, settings.training.gold_tasks == "frontier")
+        lessons = assignment.unmastered(
+            taught, solve_counts(trained), settings.training.gold_tasks == "frontier"
+        )
+        draws, stream = self.streams.python("curriculum"), self.streams.python("demonstrations")
         lessons = self.curriculum.learn(lessons, settings.training.gold_replay, draws)
-        stream = self.streams.python("demonstrations")
         return rows + assignment.credit_gold(
             lessons, lambda e: self.family.demonstrate(model, e, stream), settings, model.version
         )
@@ -157,9 +154,11 @@ class Loop:
         for name, returns in (arms or {}).items():
             delayed.observe(self.next_cycle, name, returns)
         held = delayed.flush() if arms is None else delayed.due(self.next_cycle)
-        copies = self.family.copies([h.admission.environment for h in held if h.admission.environment])
+        written = [(h.admission.environment, h.won) for h in held if h.admission.environment]
+        copies = self.family.copies([environment for environment, _ in written])
+        luck = self.family.luck([environment for environment, won in written if won], self.streams)
         paid, rewards = assignment.credit_proposer(
-            held, self.settings, self.estimators["proposer"], self.potential, self.broken, copies
+            held, self.settings, self.estimators["proposer"], self.potential, self.broken, copies, luck
         )
         rows[writer] += paid
         return rewards

@@ -71,7 +71,7 @@ def test_without_the_test_of_luck_a_lottery_would_pay(name: str, sandbox: Sandbo
         environment, sandbox, SEEDS, recite(environment.demonstrations[0]), Limits(), random.Random(0)
     )
     wins = count_wins(returns)
-    luck = measure_luck(environment, sandbox, SEEDS, Limits(), stream)
+    (luck,) = measure_luck([environment], sandbox, SEEDS, Limits(), stream)
     assert environment_reward("frontier", returns) / maximum(16) > 0.2
     assert 0 < luck < 0.5 and not beats_luck(wins, 16, luck)
 

@@ -40,7 +40,7 @@ def admission(name: str | None, asked: int = 3, code: str = "") -> Admission:
     return Admission(draft, (Check("gate", True),), environment(name))
 
 
-def pay(admissions, solved, settings=SETTINGS, broken=(), copies=None):
+def pay(admissions, solved, settings=SETTINGS, broken=(), copies=None, luck=None):
     """Rows and rewards of admissions whose environments were won as `solved` says, (wins, n) by name."""
     held = []
     for item in admissions:
@@ -48,7 +48,7 @@ def pay(admissions, solved, settings=SETTINGS, broken=(), copies=None):
         window = (Arms((1.0,) * wins + (0.0,) * (n - wins)),) if n else ()
         held.append(Held(0, 0, item, window))
     estimate = make_estimator("trrpp")
-    return credit_proposer(held, settings, estimate, SkillPotential(), set(broken), copies or {})
+    return credit_proposer(held, settings, estimate, SkillPotential(), set(broken), copies or {}, luck or {})
 
 
 def test_solver_advantages_are_within_the_task_and_faults_are_dropped():
@@ -113,6 +113,11 @@ def test_near_copies_earn_less():
         [admission("a"), admission("b")], {"a": (2, 4), "b": (2, 4)}, settings, copies={"a": 1.0}
     )
     assert rewards == [pytest.approx(0.3), pytest.approx(0.6)]
+
+
+def test_wins_that_luck_explains_earn_nothing():
+    _, rewards = pay([admission("a"), admission("b")], {"a": (2, 4), "b": (2, 4)}, luck={"a": 0.3})
+    assert rewards == [0.0, pytest.approx(0.6)]
 
 
 def test_the_solver_learns_only_from_play_without_a_hint():

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from spadelab.config import Settings
 from spadelab.credit.advantages import Estimator, trrpp
 from spadelab.credit.delays import Held
-from spadelab.credit.regret import SkillPotential, plain_returns, window_reward
-from spadelab.credit.rewards import discount, obeys
+from spadelab.credit.regret import SkillPotential, beats_luck, plain_returns, window_reward
+from spadelab.credit.rewards import count_wins, discount, obeys
 from spadelab.credit.rows import PROPOSER, SOLVER, drop_faults, gold_row, proposer_rows, solver_rows
 from spadelab.records import Environment, Episode, Generation, Row
 
@@ -69,12 +69,14 @@ def credit_proposer(
     potential: SkillPotential,
     broken: Collection[str],
     copies: Mapping[str, float],
+    luck: Mapping[str, float],
 ) -> tuple[list[Row], list[float]]:
     """Rows and rewards of the drafts that are due, the rejected ones included.
 
     A draft that the machinery failed to judge, in the gates or in play, is neither paid nor punished;
     neither is one that happens to be in the held-out benchmark. `broken` has the ids of environments
-    that failed in play, `copies` the share of near copies by environment id.
+    that failed in play, `copies` the share of near copies by environment id, `luck` the win rate of
+    thoughtless play: wins that luck explains earn nothing.
     """
     judged = [h for h in held if h.admission.rejection not in MACHINERY and _is_measured(h, broken)]
     earned = earn(judged, settings.credit.proposer_reward, potential, broken, settings.credit.delay > 0)
@@ -85,6 +87,10 @@ def credit_proposer(
             rewards.append(settings.credit.invalid_reward)
             continue
         if not obeys(asked, environment.difficulty, settings.credit.obey_tolerance):
+            value = min(value, 0.0)
+        returns = plain_returns(item.window)
+        chance = luck.get(environment.id)
+        if chance is not None and not beats_luck(count_wins(returns), len(returns), chance):
             value = min(value, 0.0)
         rewards.append(discount(value, copies.get(environment.id, 0.0), settings.credit.copy_discount))
     if settings.training.method == "sft" or not settings.proposer.train:

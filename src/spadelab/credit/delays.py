@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from spadelab.credit.regret import Arms
+from spadelab.environments.interactive.session import WIN
 from spadelab.records import Admission
 
 
@@ -32,6 +33,11 @@ class Held:
     version: int
     admission: Admission
     window: tuple[Arms, ...] = ()
+
+    @property
+    def won(self) -> bool:
+        """Whether the environment was won at least once."""
+        return any(value >= WIN for arms in self.window for value in arms.plain)
 
 
 class DelayedCredit:

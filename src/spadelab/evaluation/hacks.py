@@ -113,7 +113,7 @@ def _credit(
     stream: random.Random,
 ) -> Finding:
     """The finding with the best paid of all plays."""
-    luck = measure_luck(environment, sandbox, seeds, limits, stream)
+    (luck,) = measure_luck([environment], sandbox, seeds, limits, stream)
     policies = {**POLICIES, "another seed's solution": recite(environment.demonstrations[0])}
     if finding.genuine:
         policies = {"half-oracle": half_oracle(environment, sandbox, seeds, limits)}

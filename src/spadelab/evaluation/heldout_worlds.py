@@ -1,4 +1,4 @@
-"""The held-out suite of interactive environments: written by hand, never trained on, with fixed seeds.
+"""The held-out suite of interactive environments: written by hand, never trained on.
 
 Four levels, from two turns to far beyond the bundled models' warm start. Observations and actions look
 like those of the grammar (`models/tiny/worlds.py`), so that a bundled model can play them; constants,
@@ -18,8 +18,6 @@ from spadelab.environments.syntax import parse_program
 from spadelab.records import Environment
 
 WORLDS = Path(__file__).parent / "worlds"
-SEEDS = tuple(range(9001, 9009))
-"""The instances of each environment that are played."""
 
 
 def load_heldout() -> list[Environment]:

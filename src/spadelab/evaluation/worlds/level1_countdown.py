@@ -1,7 +1,7 @@
 import random
 
 NAME = "Countdown"
-SUMMARY = "The series falls by equal steps."
+SUMMARY = "The series falls by equal steps and wraps around at ten."
 SKILL = "pattern_recognition"
 MAX_TURNS = 2
 ACTION_FORMAT = "text"
@@ -11,16 +11,16 @@ LENGTH = 2
 class CountdownEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        start, fall = r.randint(60, 99), r.randint(1, 9)
-        self.terms = [start - fall * i for i in range(3 + LENGTH)]
+        start, fall = r.randrange(10), r.randint(1, 4)
+        self.terms = [(start - fall * i) % 10 for i in range(3 + LENGTH)]
 
         self.path = [str(v) for v in self.terms[3:]]
         self.seen = 3
         self.turn = 0
-        return f"next mod 100 | {self.show()}", {}
+        return f"next mod 10 | {self.show()}", {}
 
     def show(self) -> str:
-        return " ".join(map(str, self.terms[self.seen - 3 : self.seen]))
+        return "".join(map(str, self.terms[self.seen - 3 : self.seen]))
 
     def move(self, action: str) -> bool:
         right = action == str(self.terms[self.seen])
@@ -40,4 +40,4 @@ class CountdownEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "the next term is " + ("odd" if int(self.path[0]) % 2 else "even")
+        return "the next digit is " + ("odd" if int(self.path[0]) % 2 else "even")

@@ -11,18 +11,18 @@ LENGTH = 3
 class SeesawEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        up, down = r.randint(6, 20), r.randint(1, 5)
-        self.terms = [r.randint(10, 30)]
+        up, down = r.randint(4, 9), r.randint(1, 3)
+        self.terms = [r.randrange(10)]
         for i in range(4 + LENGTH):
-            self.terms.append(self.terms[-1] + (up, -down)[i % 2])
+            self.terms.append((self.terms[-1] + (up, -down)[i % 2]) % 10)
 
         self.path = [str(v) for v in self.terms[5:]]
         self.seen = 5
         self.turn = 0
-        return f"next mod 100 | {self.show()}", {}
+        return f"next mod 10 | {self.show()}", {}
 
     def show(self) -> str:
-        return " ".join(map(str, self.terms[self.seen - 5 : self.seen]))
+        return "".join(map(str, self.terms[self.seen - 5 : self.seen]))
 
     def move(self, action: str) -> bool:
         right = action == str(self.terms[self.seen])
@@ -42,4 +42,4 @@ class SeesawEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "the next term is " + ("odd" if int(self.path[0]) % 2 else "even")
+        return "the next digit is " + ("odd" if int(self.path[0]) % 2 else "even")

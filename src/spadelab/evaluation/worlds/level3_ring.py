@@ -20,10 +20,10 @@ class RingEnv:
             self.move(a)
         self.state, self.goal = start, self.state
         self.turn = 0
-        return f"abcdefghi mod 5 also +1 | {self.show()}", {}
+        return f"mod 5 also +1 | {self.show()}", {}
 
     def show(self) -> str:
-        return "".join(map(str, self.state)) + " goal " + "".join(map(str, self.goal))
+        return " ".join(f"{k}{v}{g}" for k, v, g in zip(KEYS, self.state, self.goal, strict=True))
 
     def move(self, action: str) -> bool:
         if len(action) != 1 or action not in KEYS:

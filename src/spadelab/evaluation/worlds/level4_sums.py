@@ -1,7 +1,7 @@
 import random
 
 NAME = "Sums of neighbours"
-SUMMARY = "Every term is the sum of the two before it."
+SUMMARY = "Every digit is the sum of the two before it."
 SKILL = "pattern_recognition"
 MAX_TURNS = 9
 ACTION_FORMAT = "text"
@@ -11,17 +11,17 @@ LENGTH = 8
 class SumsEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        self.terms = [r.randint(1, 40), r.randint(1, 40)]
+        self.terms = [r.randint(1, 9), r.randint(1, 9)]
         while len(self.terms) < 5 + LENGTH:
-            self.terms.append((self.terms[-1] + self.terms[-2]) % 100)
+            self.terms.append((self.terms[-1] + self.terms[-2]) % 10)
 
         self.path = [str(v) for v in self.terms[5:]]
         self.seen = 5
         self.turn = 0
-        return f"next mod 100 | {self.show()}", {}
+        return f"next mod 10 | {self.show()}", {}
 
     def show(self) -> str:
-        return " ".join(map(str, self.terms[self.seen - 5 : self.seen]))
+        return "".join(map(str, self.terms[self.seen - 5 : self.seen]))
 
     def move(self, action: str) -> bool:
         right = action == str(self.terms[self.seen])
@@ -41,4 +41,4 @@ class SumsEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "the next term is " + ("odd" if int(self.path[0]) % 2 else "even")
+        return "the next digit is " + ("odd" if int(self.path[0]) % 2 else "even")

@@ -21,7 +21,8 @@ class Registers(Engine):
         self.ops = dict(zip(words[::2], words[1::2], strict=True))
         names = sorted({op[0] for op in self.ops.values()})
         sides = [name + r.choice("+-") for name in names]
-        self.path = sorted(r.choices([a for a in self.ops if self.ops[a][:2] in sides], k=self.LENGTH))
+        path = r.choices([a for a in self.ops if self.ops[a][:2] in sides], k=self.LENGTH)
+        self.path = sorted(path, key=lambda a: (self.ops[a][0], -abs(int(self.ops[a][1:]))))
         self.state = {name: r.randint(0, self.START) for name in names}
         self.goal = dict(self.state)
         for a in self.path:
@@ -50,61 +51,61 @@ class Registers(Engine):
 class Dials(Engine):
     """Dials in a row; turning one turns some to its right as well, so the leftmost wrong one decides."""
 
-    SIZE = 2
+    KEYS = ""
     MODULUS = 2
     SPREAD: Sequence[int] = ()
 
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        self.keys = "abcdefghijklmnop"[: self.SIZE]
-        self.path = sorted(r.sample(self.keys * (self.MODULUS - 1), self.LENGTH))
-        self.state = [r.randrange(self.MODULUS) for _ in self.keys]
+        self.path = sorted(r.sample(self.KEYS * (self.MODULUS - 1), self.LENGTH))
+        self.state = [r.randrange(self.MODULUS) for _ in self.KEYS]
         start = list(self.state)
         for a in self.path:
             self.move(a)
         self.state, self.goal = start, self.state
         self.turn = 0
         spread = "".join(f"+{d}" for d in self.SPREAD)
-        return f"{self.keys} mod {self.MODULUS} also {spread or 'none'} | {self.show()}", {}
+        return f"mod {self.MODULUS} also {spread} | {self.show()}", {}
 
     def move(self, action: str) -> bool:
-        if len(action) != 1 or action not in self.keys:
+        if len(action) != 1 or action not in self.KEYS:
             return False
         self.state = list(self.state)
         for d in (0, *self.SPREAD):
-            if self.keys.index(action) + d < self.SIZE:
-                self.state[self.keys.index(action) + d] += 1
-                self.state[self.keys.index(action) + d] %= self.MODULUS
+            if self.KEYS.index(action) + d < len(self.KEYS):
+                self.state[self.KEYS.index(action) + d] += 1
+                self.state[self.KEYS.index(action) + d] %= self.MODULUS
         return True
 
     def reached(self) -> bool:
         return self.state == self.goal
 
     def show(self) -> str:
-        return "".join(map(str, self.state)) + " goal " + "".join(map(str, self.goal))
+        return " ".join(f"{k}{v}{g}" for k, v, g in zip(self.KEYS, self.state, self.goal, strict=True))
 
     def hint(self) -> str:
         return "the first dial is " + ("right" if self.state[0] == self.goal[0] else "wrong")
 
 
 class Grid(Engine):
-    """A walk on a grid along two of four moves; walls stand beside the way."""
+    """A walk on a grid along two of four moves: the first as far as it goes, the second round a wall."""
 
     MOVES = ""
     WALLS = 0
+    walls: list[tuple[int, int]]
 
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
         w = self.MOVES.split()
         self.moves = {a: (int(x), int(y)) for a, x, y in zip(w[::3], w[1::3], w[2::3], strict=True)}
-        self.path = r.choices([r.choice(w[0:6:3]), r.choice(w[6::3])], k=self.LENGTH)
-        self.at = (r.randint(0, 9), r.randint(0, 9))
-        way = [self.at]
-        for a in self.path:
-            way.append(self.after(way[-1], a))
-        beside = sorted({self.after(cell, a) for cell in way for a in self.moves} - set(way))
-        self.walls = [cell for cell in beside if r.randrange(100) < self.WALLS]
-        self.goal = way[-1]
+        first, second = r.choice(w[0:6:3]), r.choice(w[6::3])
+        self.at = self.goal = (r.randint(0, 9), r.randint(0, 9))
+        self.path, self.walls = [], []
+        for _ in range(self.LENGTH):
+            walled = r.randrange(100) < self.WALLS
+            self.walls += [self.after(self.goal, first)] * walled
+            self.path.append(second if walled else first)
+            self.goal = self.after(self.goal, self.path[-1])
         self.turn = 0
         return f"{self.MOVES} | {self.show()}", {}
 

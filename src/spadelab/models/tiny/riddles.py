@@ -1,4 +1,4 @@
-"""Kinds of short environments in which every answer is right or wrong: bounds, series, orders."""
+"""Kinds of short environments in which every answer is right or wrong: bounds, series, rules."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ class Guess(Engine):
 
 
 class Series(Engine):
-    """A series of numbers to be continued, term by term; its steps come in turn and may grow."""
+    """A series of digits to be continued, one by one; its steps come in turn and may grow."""
 
     PERIOD = 1
     GROWTH = 0
     LARGEST = 9
-    MODULUS = 100
+    MODULUS = 10
 
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        steps = [r.randint(1, self.LARGEST) for _ in range(self.PERIOD)]
+        steps = [r.randint(0, self.LARGEST) for _ in range(self.PERIOD)]
         self.terms = [r.randrange(self.MODULUS)]
         self.seen = 2 * self.PERIOD + 1
         for i in range(self.seen - 1 + self.LENGTH):
@@ -70,27 +70,28 @@ class Series(Engine):
         return self.seen == len(self.terms)
 
     def show(self) -> str:
-        return " ".join(map(str, self.terms[self.seen - 2 * self.PERIOD - 1 : self.seen]))
+        return "".join(map(str, self.terms[self.seen - 2 * self.PERIOD - 1 : self.seen]))
 
     def hint(self) -> str:
-        return "the next term is " + ("odd" if int(self.path[0]) % 2 else "even")
+        return "the next digit is " + ("odd" if int(self.path[0]) % 2 else "even")
 
 
-class Ranks(Engine):
-    """Who stands at a place of an order that is told pair by pair; a new order after each answer."""
+class Rules(Engine):
+    """Rules that lead from letter to letter: where does the letter lead in HOPS steps?"""
 
-    PEOPLE = ""
-    PLACE = 0
-    ASK = ""
+    LETTERS = ""
+    HOPS = 1
 
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        orders = [r.sample(self.PEOPLE, len(self.PEOPLE)) for _ in range(self.LENGTH)]
-        pairs = [[o[i] + "<" + o[i + 1] for i in range(len(o) - 1)] for o in orders]
-        self.clues = [" ".join(r.sample(p, len(p))) for p in pairs]
-        self.path = [order[self.PLACE] for order in orders]
+        self.rules = dict(zip(self.LETTERS, r.sample(self.LETTERS, len(self.LETTERS)), strict=True))
+        self.asked = r.choices(self.LETTERS, k=self.LENGTH)
+        self.path = list(self.asked)
+        for _ in range(self.HOPS):
+            self.path = [self.rules[a] for a in self.path]
         self.seen = self.turn = 0
-        return f"{self.ASK} | {self.show()}", {}
+        rules = " ".join(r.sample([a + ">" + b for a, b in self.rules.items()], len(self.rules)))
+        return f"{rules} hops {self.HOPS} | {self.show()}", {}
 
     def move(self, action: str) -> bool:
         right = action == self.path[self.seen]
@@ -101,7 +102,7 @@ class Ranks(Engine):
         return self.seen == self.LENGTH
 
     def show(self) -> str:
-        return self.clues[min(self.seen, self.LENGTH - 1)]
+        return self.asked[min(self.seen, self.LENGTH - 1)] + "?"
 
     def hint(self) -> str:
-        return "whoever is named once stands at an end"
+        return "it leads back to itself" if self.path[0] == self.asked[0] else "it leads to another letter"

@@ -1,6 +1,6 @@
 """Short environments from a grammar: what the bundled models of interactive self-play are started on.
 
-A world is a kind (registers, dials, grid, coins, guess, series, ranks) with constants drawn at random.
+A world is a kind (registers, dials, grid, coins, guess, series, rules) with constants drawn at random.
 Its text obeys the environment contract; its difficulty, the number of turns that its own solution
 takes, is exact by construction.
 """
@@ -12,10 +12,11 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from string import ascii_lowercase
 
 from spadelab.models.tiny.engine import Engine
 from spadelab.models.tiny.machines import Coins, Dials, Grid, Registers
-from spadelab.models.tiny.riddles import Guess, Ranks, Series
+from spadelab.models.tiny.riddles import Guess, Rules, Series
 from spadelab.records import Demonstration, Turn
 
 Constants = dict[str, object]
@@ -47,7 +48,9 @@ class World:
         """The module's text, without a trailing newline."""
         engine = KINDS[self.kind].engine
         lines = [f"    {name} = {_literal(value)}\n" for name, value in self.constants.items()]
-        return "".join([f"import random\nclass {engine.__name__}Env:\n", *lines, *methods(engine)]).rstrip()
+        return "".join(
+            [f"import random\nclass {engine.__name__}Env:\n", *lines, *methods(self.kind)]
+        ).rstrip()
 
     @property
     def entry(self) -> str:
@@ -82,9 +85,9 @@ class World:
 
 
 @cache
-def methods(engine: type[Engine]) -> tuple[str, ...]:
+def methods(kind: str) -> tuple[str, ...]:
     """The text of a kind's methods, the inherited ones included, without blank lines."""
-    functions = {**vars(Engine), **vars(engine)}
+    functions = {**vars(Engine), **vars(KINDS[kind].engine)}
     return tuple(inspect.getsource(f) for f in functions.values() if inspect.isfunction(f))
 
 
@@ -132,18 +135,30 @@ def pieces() -> list[str]:
     found = ["import random\n", " | ", " goal ", " open ", "no ", "\n", '"\n', "    "]
     for name, kind in KINDS.items():
         found.append(f"class {kind.engine.__name__}Env:\n")
-        lines = [line for text in methods(kind.engine) for line in text.splitlines()]
+        lines = [line for text in methods(name) for line in text.splitlines()]
         found += [*(line + "\n" for line in lines), lines[-1]]
         for _ in range(40):
             world = draw_world(name, max(4, kind.shortest), stream)
             for constant, value in world.constants.items():
-                texts = constant in ("NAME", "SUMMARY", "SKILL", "ACTION_FORMAT", "SHOW", "ASK", "SIGN")
+                texts = constant in ("NAME", "SUMMARY", "SKILL", "ACTION_FORMAT", "SHOW", "SIGN")
                 found.append(f"    {constant} = {_literal(value)}\n" if texts else f"    {constant} = ")
             demonstration = world.play(0)
             found += [demonstration.hint] if name != "registers" else []
-            found += [str(world.constants[c]) for c in ("ASK", "SIGN") if c in world.constants]
-    found += [" rises", " falls", " stays", " mod ", " also ", "none", "coins ", "guess", "next", " to "]
-    found += ["left ", "paid ", " of ", " x+", " x-", " y+", " y-", " z+", " z-"]
+    found += [
+        " left",
+        " rises",
+        " falls",
+        " stays",
+        "mod ",
+        " also ",
+        " hops ",
+        "still ",
+        "coins ",
+        "guess",
+        "next",
+        " to ",
+    ]
+    found += ["left ", " x+", " x-", " y+", " y-", " z+", " z-"]
     return list(dict.fromkeys(found))
 
 
@@ -152,51 +167,44 @@ def _literal(value: object) -> str:
 
 
 def _draw_registers(length: int, stream: random.Random) -> Constants:
-    names = "xyz"[: stream.choice((1, 2, 2, 2, 3))]
+    names = "xyz"[: stream.choice((1, 2, 2, 2, 2, 3))]
     sides = [name + sign for name in names for sign in "+-"]
-    if len(names) < 3:
-        sides += [stream.choice(sides) for _ in range(4 if len(names) == 1 else stream.randint(0, 2))]
-    letters = stream.choice(("abcdefgh", "pqrstuvw", "klmnopqr"))
+    sides += [stream.choice(sides) for _ in range({1: 3, 2: stream.choice((0, 0, 1)), 3: 0}[len(names)])]
     ops: list[str] = []
     for side in sides:
-        unused = [op for op in (f"{side}{d}" for d in range(1, 10)) if op not in ops]
-        ops.append(stream.choice(unused))
+        ops.append(stream.choice([op for op in (f"{side}{d}" for d in range(1, 10)) if op not in ops]))
     stream.shuffle(ops)
+    letters = stream.choice(("abcdefgh", "pqrstuvw", "klmnopqr"))
     rules = " ".join(f"{letter} {op}" for letter, op in zip(letters, ops, strict=False))
-    return {
-        "RULES": rules,
-        "START": stream.choice((9, 9, 20, 50)),
-        "SIGN": stream.choice((" to ", " -> ", " / ")),
-    }
+    return {"RULES": rules, "START": stream.choice((9, 9, 20)), "SIGN": stream.choice((" to ", " -> "))}
 
 
 def _draw_dials(length: int, stream: random.Random) -> Constants:
-    modulus = stream.choice((2, 3, 4, 5))
-    size = stream.randint(max(3, length // (modulus - 1) + 1, 5 - modulus // 3), 14)
-    spread = stream.choice(((1,), (2,), (1, 2), (1, 3), (3,), (2, 3)))
-    return {"SIZE": min(size, 14), "MODULUS": modulus, "SPREAD": spread}
+    modulus = stream.choice((2, 3, 4))
+    least = max(4, length // (modulus - 1) + 1)
+    spread = stream.choice(((1,), (1,), (2,), (1, 2), (1, 3), (3,)))
+    size = stream.randint(least, max(least, 9))
+    start = stream.randint(0, 26 - size)
+    return {"KEYS": ascii_lowercase[start : start + size], "MODULUS": modulus, "SPREAD": spread}
 
 
 def _draw_grid(length: int, stream: random.Random) -> Constants:
     letters = stream.choice(("udlr", "nsew", "wsda", "kjlh"))
-    if stream.random() < 0.6:
-        first, second = (0, stream.randint(1, 3)), (stream.randint(1, 3), 0)
-    else:
-        first, second = stream.choice(
-            (((1, 1), (1, -1)), ((0, 1), (1, 1)), ((1, 2), (1, 0)), ((2, 1), (1, 2)))
-        )
+    slanted = (((1, 1), (1, -1)), ((0, 1), (1, 1)), ((1, 2), (1, 0)), ((2, 1), (1, 2)))
+    straight = ((0, stream.choice((1, 1, 2, 3))), (stream.choice((1, 1, 2, 3)), 0))
+    first, second = straight if stream.random() < 0.8 else stream.choice(slanted)
     vectors = [first, (-first[0], -first[1]), second, (-second[0], -second[1])]
     moves = " ".join(f"{a} {x} {y}" for a, (x, y) in zip(letters, vectors, strict=True))
-    return {"MOVES": moves, "WALLS": stream.choice((0, 10, 20, 30, 40))}
+    return {"MOVES": moves, "WALLS": stream.choice((30, 40, 50, 60))}
 
 
 def _draw_coins(length: int, stream: random.Random) -> Constants:
-    coins, bag, least = [stream.choice((1, 1, 1, 2, 3))], 3, stream.randint(4, 5)
+    coins, bag, least = [stream.choice((1, 1, 1, 2))], 3, stream.randint(4, 5)
     while len(coins) < least or bag < length + 1:
-        ratio = stream.choice((2, 3, 4, 5))
+        ratio = stream.choice((2, 2, 3, 3, 4, 5))
         coins.append(coins[-1] * ratio)
         bag += ratio - 1
-    show = stream.choice(("left {left}", "{left} left", "paid {paid} of {total}"))
+    show = stream.choice(("left {left}", "{left} left", "still {left}"))
     return {"COINS": tuple(coins), "SHOW": show}
 
 
@@ -209,15 +217,14 @@ def _draw_series(length: int, stream: random.Random) -> Constants:
     return {
         "PERIOD": period,
         "GROWTH": stream.choice((0, 0, 1, 2)) if period == 1 else 0,
-        "LARGEST": stream.randint(5, 30),
-        "MODULUS": stream.choice((50, 60, 80, 100, 100, 100)),
+        "LARGEST": stream.randint(3, 9),
+        "MODULUS": stream.choice((8, 9, 10, 10)),
     }
 
 
-def _draw_ranks(length: int, stream: random.Random) -> Constants:
-    people = "".join(stream.sample("abcdefghijklmnopqrstuvwxyz", stream.randint(4, 7)))
-    place, ask = stream.choice(((0, "first"), (-1, "last"), (0, "lowest"), (-1, "highest")))
-    return {"PEOPLE": people, "PLACE": place, "ASK": ask}
+def _draw_rules(length: int, stream: random.Random) -> Constants:
+    letters = "".join(sorted(stream.sample(ascii_lowercase, stream.randint(5, 8))))
+    return {"LETTERS": letters, "HOPS": stream.choice((1, 1, 2, 2, 3))}
 
 
 KINDS: dict[str, Kind] = {
@@ -264,17 +271,17 @@ KINDS: dict[str, Kind] = {
     "series": Kind(
         Series,
         "pattern_recognition",
-        ("Continue the series.", "Say the next number.", "Find the pattern."),
-        1,
+        ("Continue the series.", "Say the next digit.", "Find the pattern."),
+        2,
         LONGEST,
         _draw_series,
     ),
-    "ranks": Kind(
-        Ranks,
+    "rules": Kind(
+        Rules,
         "logical_deduction",
-        ("Find who stands there.", "Sort out the order.", "Read the order from pairs."),
+        ("Follow the rules.", "Where does a letter lead?", "Reason from rule to rule."),
         2,
         LONGEST,
-        _draw_ranks,
+        _draw_rules,
     ),
 }

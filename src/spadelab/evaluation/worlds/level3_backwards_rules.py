@@ -1,28 +1,29 @@
 import random
 
-NAME = "Race"
-SUMMARY = "Six runners, told pair by pair: who is last?"
+NAME = "Rules read backwards"
+SUMMARY = "Which letter leads to the one that is named?"
 SKILL = "logical_deduction"
-MAX_TURNS = 3
+MAX_TURNS = 6
 ACTION_FORMAT = "text"
-LENGTH = 3
-PEOPLE = "cfhlpt"
-PLACE = -1
+LENGTH = 5
+LETTERS = "bfjnsv"
 
 
-class RaceEnv:
+class BackwardsRulesEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        orders = [r.sample(PEOPLE, len(PEOPLE)) for _ in range(LENGTH)]
-        pairs = [[o[i] + "<" + o[i + 1] for i in range(len(o) - 1)] for o in orders]
-        self.clues = [" ".join(r.sample(p, len(p))) for p in pairs]
-        self.path = [order[PLACE] for order in orders]
+        self.rules = dict(zip(LETTERS, r.sample(LETTERS, len(LETTERS)), strict=True))
+        self.asked = r.choices(LETTERS, k=LENGTH)
+        self.path = list(self.asked)
+        for _ in range(1):
+            self.path = [self.rules[a] for a in self.path]
         self.seen = 0
+        rules = " ".join(r.sample([b + ">" + a for a, b in self.rules.items()], len(LETTERS)))
         self.turn = 0
-        return f"last | {self.show()}", {}
+        return f"{rules} back 1 | {self.show()}", {}
 
     def show(self) -> str:
-        return self.clues[min(self.seen, LENGTH - 1)]
+        return self.asked[min(self.seen, LENGTH - 1)] + "?"
 
     def move(self, action: str) -> bool:
         right = action == self.path[self.seen]
@@ -42,4 +43,4 @@ class RaceEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "whoever is named once stands at an end"
+        return "it leads " + ("back to itself" if self.path[0] == self.asked[0] else "to another letter")

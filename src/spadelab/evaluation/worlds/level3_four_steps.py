@@ -1,38 +1,38 @@
 import random
 
-NAME = "Second place"
-SUMMARY = "Five teams, told pair by pair: who is second?"
-SKILL = "logical_deduction"
+NAME = "Four steps in turn"
+SUMMARY = "Four steps take turns, the digits wrap around at ten."
+SKILL = "pattern_recognition"
 MAX_TURNS = 6
 ACTION_FORMAT = "text"
 LENGTH = 5
-PEOPLE = "ejmqv"
-PLACE = 1
 
 
-class SecondEnv:
+class FourStepsEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        orders = [r.sample(PEOPLE, len(PEOPLE)) for _ in range(LENGTH)]
-        pairs = [[o[i] + "<" + o[i + 1] for i in range(len(o) - 1)] for o in orders]
-        self.clues = [" ".join(r.sample(p, len(p))) for p in pairs]
-        self.path = [order[PLACE] for order in orders]
-        self.seen = 0
+        steps = [r.randrange(10) for _ in range(4)]
+        self.terms = [r.randrange(10)]
+        for i in range(8 + LENGTH):
+            self.terms.append((self.terms[-1] + steps[i % 4]) % 10)
+
+        self.path = [str(v) for v in self.terms[9:]]
+        self.seen = 9
         self.turn = 0
-        return f"second | {self.show()}", {}
+        return f"next mod 10 | {self.show()}", {}
 
     def show(self) -> str:
-        return self.clues[min(self.seen, LENGTH - 1)]
+        return "".join(map(str, self.terms[self.seen - 9 : self.seen]))
 
     def move(self, action: str) -> bool:
-        right = action == self.path[self.seen]
+        right = action == str(self.terms[self.seen])
         self.seen += right
         return right
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
         self.turn += 1
         legal = self.turn <= MAX_TURNS and self.move(action)
-        won = legal and self.seen == LENGTH
+        won = legal and self.seen == len(self.terms)
         if won:
             self.turn = MAX_TURNS
         text = self.show() if legal else "no " + self.show()
@@ -42,4 +42,4 @@ class SecondEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "whoever is named once stands at an end"
+        return "the next digit is " + ("odd" if int(self.path[0]) % 2 else "even")

@@ -1,38 +1,38 @@
 import random
 
-NAME = "Three steps in turn"
-SUMMARY = "Three steps take turns, the numbers wrap around."
-SKILL = "pattern_recognition"
+NAME = "Queue"
+SUMMARY = "Five people in a queue, told pair by pair: who is first?"
+SKILL = "logical_deduction"
 MAX_TURNS = 6
 ACTION_FORMAT = "text"
 LENGTH = 5
+PEOPLE = "bdgkr"
+PLACE = 0
 
 
-class ThreeStepsEnv:
+class QueueEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        steps = [r.randint(1, 40) for _ in range(3)]
-        self.terms = [r.randrange(90)]
-        for i in range(6 + LENGTH):
-            self.terms.append((self.terms[-1] + steps[i % 3]) % 90)
-
-        self.path = [str(v) for v in self.terms[7:]]
-        self.seen = 7
+        orders = [r.sample(PEOPLE, len(PEOPLE)) for _ in range(LENGTH)]
+        pairs = [[o[i] + "<" + o[i + 1] for i in range(len(o) - 1)] for o in orders]
+        self.clues = [" ".join(r.sample(p, len(p))) for p in pairs]
+        self.path = [order[PLACE] for order in orders]
+        self.seen = 0
         self.turn = 0
-        return f"next mod 90 | {self.show()}", {}
+        return f"first | {self.show()}", {}
 
     def show(self) -> str:
-        return " ".join(map(str, self.terms[self.seen - 7 : self.seen]))
+        return self.clues[min(self.seen, LENGTH - 1)]
 
     def move(self, action: str) -> bool:
-        right = action == str(self.terms[self.seen])
+        right = action == self.path[self.seen]
         self.seen += right
         return right
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
         self.turn += 1
         legal = self.turn <= MAX_TURNS and self.move(action)
-        won = legal and self.seen == len(self.terms)
+        won = legal and self.seen == LENGTH
         if won:
             self.turn = MAX_TURNS
         text = self.show() if legal else "no " + self.show()
@@ -42,4 +42,4 @@ class ThreeStepsEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "the next term is " + ("odd" if int(self.path[0]) % 2 else "even")
+        return "whoever is named once stands at an end"

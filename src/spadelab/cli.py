@@ -50,6 +50,9 @@ class Role(StrEnum):
     solver = "solver"
     proposer = "proposer"
     shared = "shared"
+    world_solver = "world-solver"
+    world_proposer = "world-proposer"
+    world_shared = "world-shared"
 
 
 Config = Annotated[
@@ -264,13 +267,13 @@ def warmstart(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Make a bundled model from nothing: supervised training on synthetic programs, then its scores."""
-    settings = prepare(None, overrides, None)
+    """Make a bundled model from nothing: supervised training on synthetic tasks, then its scores."""
+    family = "interactive" if role.value.startswith("world-") else "programs"
+    settings = prepare(None, [f"self_play.family={family}", *(overrides or [])], None)
     from spadelab.command.warm_start import warm_start
     from spadelab.learning.warmstart import STEPS, Recipe
 
-    recipe = Recipe(role.value, steps or STEPS[role.value], seed)
-    return warm_start(recipe, out, settings, as_json, quiet)
+    return warm_start(Recipe(role.value, steps or STEPS[role.value], seed), out, settings, as_json, quiet)
 
 
 @app.command()

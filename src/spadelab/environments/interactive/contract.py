@@ -62,11 +62,19 @@ def _spade_play(_plays):
         _games = [_game for _game in _games if next(_game, None)]
     return _spade_json.dumps(_records)
 
+def _spade_legal(_answer, _kinds):
+    if type(_answer) is not tuple or tuple(map(type, _answer)) not in _kinds:
+        return False
+    try:
+        return bool(_spade_json.dumps(_answer[-1]))
+    except (TypeError, ValueError, RecursionError):
+        return False
+
 def _spade_turns(_number, _seed, _actions, _turns, _after, _record):
     _log = _record[0]
     try:
         _answer = _spade_reset(_number, _seed)
-        if type(_answer) is not tuple or tuple(map(type, _answer)) != (str, dict):
+        if not _spade_legal(_answer, ((str, dict),)):
             _record[1] = "bad_type"
             return
         _log.append(_answer[:1])
@@ -74,7 +82,7 @@ def _spade_turns(_number, _seed, _actions, _turns, _after, _record):
             yield True
             _action = _actions[min(_turn, len(_actions) - 1)]
             _answer = _spade_step(_number, _answer[0] if _action is None else _action)
-            if type(_answer) is not tuple or tuple(map(type, _answer)) not in _spade_kinds:
+            if not _spade_legal(_answer, _spade_kinds):
                 _record[1] = "bad_type"
                 return
             _log.append(_answer[:4])

@@ -20,7 +20,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from spadelab.environments.interactive.numerals import digits_for_words
+from spadelab.environments.interactive.numerals import digits_for_words, other_forms
 from spadelab.environments.trials import Rejected
 
 MAX_HINT_CHARS = 300
@@ -117,7 +117,9 @@ def _names(hint: str, words: list[str], piece: str) -> bool:
         return bool(plain) and bool(re.search(rf"[\"'`“‘]{re.escape(plain)}[\"'`”’]", hint))
     text = "".join(tokens)
     if _NUMBER.fullmatch(digits_for_words(plain.casefold())):
-        return _contains(words, tokens)
+        forms = other_forms(int(text)) if len(tokens) == 1 and len(text) < 12 and int(text) else []
+        spelled = len(text) > 1 and text in _spaced(words)
+        return _contains(words, tokens) or spelled or any(form in words for form in forms)
     if len(text) <= _SHORT and text.isascii():
         quoted = rf"[\"'`“‘(\[]\s*{re.escape(plain)}\s*[\"'`”’)\]]"
         told = rf"{_ANNOUNCED}\W+(?i:{re.escape(plain)})(?![\w'’]|\s+[a-z])"

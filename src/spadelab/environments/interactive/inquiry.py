@@ -24,6 +24,7 @@ from spadelab.sandbox import Call, Job, Limits, Outcome
 from spadelab.sandbox.literals import parse_literal
 
 _READY = Call("_spade_play", "[]")
+_TOGETHER = 8
 _REPEATED = ("solution", "junk", "borrowed")
 
 
@@ -162,9 +163,11 @@ class Inquiry:
             return []
         probes = plan_probes(self.manifest, instances)
         self._rows = [[play] for play in probes]
-        self._rows.append(plan_random(self.manifest, instances, self.further, self.random_plays))
-        self._rows += [plan_odd(self.manifest, one, number) for number, one in enumerate(instances)]
-        self._rows.append(plan_resets(self.manifest, self.further))
+        others = plan_random(self.manifest, instances, self.further, self.random_plays)
+        others += [play for i, one in enumerate(instances) for play in plan_odd(self.manifest, one, i)]
+        others += plan_resets(self.manifest, self.further)
+        # Few to a call: the wall time of a call bounds them together.
+        self._rows += [others[i : i + _TOGETHER] for i in range(0, len(others), _TOGETHER)]
         same: dict[str, list[Play]] = defaultdict(list)
         for play in probes:
             if play.policy.partition(":")[0] in _REPEATED:

@@ -1,8 +1,9 @@
-"""Numbers in words, English and Chinese, as digits."""
+"""Numbers in words, English and Chinese, as digits; and in other notations."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
@@ -17,15 +18,34 @@ _ENGLISH = re.compile(
     rf"\b(?:{'|'.join([*_VALUES, 'hundred'])})(?:[\s-]+(?:and\s+)?(?:{'|'.join([*_VALUES, *_SCALES])}))*\b"
 )
 
+# fmt: off
+_ROMAN = {
+    "m": 1000, "cm": 900, "d": 500, "cd": 400, "c": 100, "xc": 90, "l": 50, "xl": 40, "x": 10, "ix": 9,
+    "v": 5, "iv": 4, "i": 1,
+}
+# fmt: on
 _FIGURES = {sign: i for i, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _POWERS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
 _CHINESE = re.compile(f"[{''.join([*_FIGURES, *_POWERS])}]+")
 
 
 def digits_for_words(text: str) -> str:
-    """Text in lower case with "forty-two" as "42", "四十二" as "42", "四二" as "42"."""
+    """Text in lower case with "forty-two" as "42", "四十二" as "42", "四二" as "42", "٤٢" as "42"."""
+    text = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
     text = _ENGLISH.sub(lambda match: f" {_read_english(match[0])} ", text)
     return _CHINESE.sub(lambda match: f" {_read_chinese(match[0])} ", text)
+
+
+def other_forms(number: int) -> list[str]:
+    """A positive number in lower case in other notations: binary, octal, hexadecimal, Roman."""
+    forms = [bin(number), oct(number), hex(number)]
+    if number > 7:
+        forms.append(f"{number:b}")
+    roman, rest = "", number
+    for letters, value in _ROMAN.items():
+        roman += letters * (rest // value)
+        rest %= value
+    return [*forms, roman] if 1 < len(roman) < 16 else forms
 
 
 def _read_english(words: str) -> str:

@@ -146,5 +146,5 @@ def _read(play: Play, record: object) -> None:
 def _explain(error: str, where: str) -> Fault:
     if error == "bad_type":
         kinds = "(str, dict)" if where == "reset" else "(str, float, bool, bool, dict)"
-        return Fault("bad_type", f"{where} must return {kinds}, of exactly these types")
+        return Fault("bad_type", f"{where} must return {kinds}, of exactly these types, JSON in the dict")
     return Fault("exit" if error.startswith("SystemExit") else "exception", f"{where} raised {error}")

@@ -111,7 +111,7 @@ def _plan_informed(manifest: Manifest, instance: Instance, others: Sequence[Inst
         plays.append(_make(manifest, instance, "own", (action,), manifest.max_turns))
     if manifest.action_format != "tool_call":
         words = list(dict.fromkeys(_WORD.findall(instance.opening)))[:LONGEST]
-        numbers = [str(number) for number in range(LONGEST + 1)]
+        numbers = [str(number) for number in range(max(LONGEST, manifest.max_turns) + 1)]
         plays.append(_make(manifest, instance, "sweep:words", words or ("",)))
         plays.append(
             _make(manifest, instance, "sweep:numbers", numbers[1:] if manifest.max_turns < 9 else numbers)

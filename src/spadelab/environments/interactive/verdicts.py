@@ -225,16 +225,29 @@ def _ran_out(play: Play) -> bool:
 
 
 def _shows_answer(evidence: Evidence) -> bool:
-    """Whether every action of every solution stands at one and the same place of what is seen before it."""
-    places: set[tuple[int, bool]] | None = None
+    """Whether the winning actions always stand at one place of what is seen before, or after a mistake."""
+    pairs = []
     for session in evidence.alone:
-        seen = session.opening
-        for step in session.steps:
-            action, words = _TOKEN.findall(step.action.casefold()), _TOKEN.findall(seen.casefold())
-            seen = step.observation
-            starts = [i for i in range(len(words)) if action and words[i : i + len(action)] == action]
-            found = {(i, False) for i in starts} | {(len(words) - i, True) for i in starts}
-            places = found if places is None else places & found
+        seen = [session.opening, *(step.observation for step in session.steps)]
+        pairs += [(text, step.action) for text, step in zip(seen, session.steps, strict=False)]
+    if _have_place(pairs):
+        return True
+    answers = {session.seed: session.steps[0].action for session in evidence.alone if len(session.steps) == 1}
+    mistakes = [
+        play for play in evidence.of("junk") if play.policy == "junk:zzzz" and not play.session.terminated
+    ]
+    told = [(p.session.steps[0].observation, answers[p.seed]) for p in mistakes if p.seed in answers]
+    return len(told) == len(evidence.alone) and _have_place(told)
+
+
+def _have_place(pairs: Iterable[tuple[str, str]]) -> bool:
+    """Whether, in all (text, action), the action begins at the same word counted from either end."""
+    places: set[tuple[int, bool]] | None = None
+    for text, action in pairs:
+        wanted, words = _TOKEN.findall(action.casefold()), _TOKEN.findall(text.casefold())
+        starts = [i for i in range(len(words)) if wanted and words[i : i + len(wanted)] == wanted]
+        found = {(i, False) for i in starts} | {(len(words) - i, True) for i in starts}
+        places = found if places is None else places & found
     return bool(places)
 
 

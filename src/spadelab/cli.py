@@ -14,6 +14,7 @@ import typer
 
 from spadelab.command.boundary import hush_libraries, notify, verb
 from spadelab.command.verbs_audit import audit
+from spadelab.command.verbs_environments import add_verbs
 
 if TYPE_CHECKING:
     from spadelab.config import Settings
@@ -247,13 +248,11 @@ def report(
     as_json: Json = False,
 ) -> int:
     """Write a run's HTML report again."""
-    from spadelab.command.preflight import find_run
-
-    folder = find_run(name)
     hush_libraries()
+    from spadelab.command.preflight import find_run
     from spadelab.command.reporting import report as write_again
 
-    return write_again(folder, as_json)
+    return write_again(find_run(name), as_json)
 
 
 @app.command()
@@ -298,3 +297,4 @@ def compare(
 
 
 app.command()(audit)
+add_verbs(app)

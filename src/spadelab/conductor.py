@@ -17,7 +17,8 @@ from spadelab.evaluation.judging import judge_difficulty
 from spadelab.evaluation.report import write_report
 from spadelab.learning.datasets import write_datasets
 from spadelab.learning.players import load_policy
-from spadelab.loop import Cycle, Loop
+from spadelab.loop import Loop
+from spadelab.records import Cycle
 from spadelab.sandbox import Sandbox
 from spadelab.store.files import write_file
 from spadelab.store.run import Run

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from spadelab.config import Settings
 from spadelab.credit import assignment
@@ -20,7 +19,7 @@ from spadelab.evaluation.metrics import describe_cycle
 from spadelab.families import make_family
 from spadelab.families.family import Stateful, program_limits, withhold
 from spadelab.learning.players import Players
-from spadelab.records import Admission, Environment, Episode, Row
+from spadelab.records import Admission, Cycle, Environment, Episode, Row
 from spadelab.rng import Streams
 from spadelab.roles.proposer import Request
 from spadelab.sandbox import Sandbox
@@ -28,21 +27,6 @@ from spadelab.stopwatch import Stopwatch
 
 Rows = dict[str, list[Row]]
 """What each player learns from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cycle:
-    """All that happened in one cycle. `timings` are not reproducible, the rest is.
-
-    They are seconds, but for "programs": the number of programs that the sandbox ran.
-    """
-
-    number: int
-    metrics: dict[str, Any]
-    admissions: list[Admission]
-    environments: list[Environment]
-    episodes: list[Episode]
-    timings: dict[str, float]
 
 
 class Loop:
@@ -98,7 +82,8 @@ class Loop:
                 episodes + played,
             )
         arms = pair_arms(episode for episode in episodes if episode.environment not in self.broken)
-        rewards = [reward for writer in self.delays for reward in self.pay(writer, arms, rows)]
+        paid = [self.pay(writer, arms, rows) for writer in self.delays]
+        rewards, copies = (list(chain.from_iterable(part)) for part in zip(*paid, strict=True))
         with watch.measure("learner"):
             learned = self.players.step(rows, self.streams.python("minibatches"))
         solved = {name: counts for name, counts in solve_counts(episodes).items() if name not in self.broken}
@@ -109,7 +94,9 @@ class Loop:
         timings = {"spent": self.spent, "elapsed": self.elapsed, "programs": watch.programs, **watch.seconds}
         tolerance = self.settings.credit.obey_tolerance
         metrics = {"learner": learned} | self.curriculum.describe(environments, solved)
-        metrics |= describe_cycle(admissions, environments, episodes, solved, arms, rewards, tolerance)
+        metrics |= describe_cycle(
+            admissions, environments, episodes, solved, arms, rewards, copies, tolerance
+        )
         return Cycle(number, metrics, admissions, environments, episodes, timings)
 
     def write(self, writer: str, requests: list[Request], watch: Stopwatch) -> list[Admission]:
@@ -148,8 +135,8 @@ class Loop:
             lessons, lambda e: self.family.demonstrate(model, e, stream), settings, model.version
         )
 
-    def pay(self, writer: str, arms: Mapping[str, Arms] | None, rows: Rows) -> list[float]:
-        """Add the rows of the drafts that are due, of all with `arms` None; returns their rewards."""
+    def pay(self, writer: str, arms: Mapping[str, Arms] | None, rows: Rows) -> tuple[list[float], ...]:
+        """Add the rows of the drafts that are due, of all with `arms` None; rewards, and shares of copies."""
         delayed = self.delays[writer]
         for name, returns in (arms or {}).items():
             delayed.observe(self.next_cycle, name, returns)
@@ -161,7 +148,7 @@ class Loop:
             held, self.settings, self.estimators["proposer"], self.potential, self.broken, copies, luck
         )
         rows[writer] += paid
-        return rewards
+        return rewards, list(copies.values())
 
     def flush(self) -> None:
         """Pay for the drafts that still wait for their reward: the end of the run."""

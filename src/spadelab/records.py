@@ -7,6 +7,7 @@ gate; an *episode* is one attempt of the solver; a *row* is what a trainer consu
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +178,18 @@ class Row:
     group: str
     version: int
     tags: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """All that happened in one cycle. `timings` are not reproducible, the rest is.
+
+    They are seconds, but for "programs": the number of programs that the sandbox ran.
+    """
+
+    number: int
+    metrics: dict[str, Any]
+    admissions: list[Admission]
+    environments: list[Environment]
+    episodes: list[Episode]
+    timings: dict[str, float]

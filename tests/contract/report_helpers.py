@@ -60,7 +60,9 @@ def record_learning(run: Run, cycles: int, drafts: int = 16) -> None:
         environments = [a.environment for a in admissions if a.environment]
         episodes = [attempt(e, level, stream) for e in environments for _ in range(8)]
         rewards = [stream.gauss(0.2, 0.1) for _ in admissions]
-        metrics = describe_cycle(admissions, environments, episodes, solve_counts(episodes), rewards, 1)
+        metrics = describe_cycle(
+            admissions, environments, episodes, solve_counts(episodes), {}, rewards, [], 1
+        )
         metrics["target"] = dict.fromkeys(KINDS, level)
         timings = {"model": 1.2, "learner": 0.8, "sandbox": 0.3, "spent": 2.3 * (cycle + 1)}
         timings["elapsed"] = 2.5 * (cycle + 1)

@@ -13,8 +13,8 @@ from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.environments.programs import GateSettings, admit
 from spadelab.environments.seeds import identity_environments
 from spadelab.evaluation.heldout import LEVELS, benchmark_of, build_heldout, evaluate, heldout_keys
-from spadelab.learning.warmstart import PROPOSER_LENGTHS, SOLVER_LENGTHS, Recipe, build_model, train
 from spadelab.families.family import program_limits
+from spadelab.learning.warmstart import PROPOSER_LENGTHS, SOLVER_LENGTHS, Recipe, build_model, train
 from spadelab.models.local import LocalModel, resolve_model
 from spadelab.models.tiny.tasks import draw_environment
 from spadelab.rng import Streams

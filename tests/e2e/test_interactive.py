@@ -13,8 +13,9 @@ import torch
 from spadelab.conductor import Observer, conduct
 from spadelab.config import Settings, load_settings
 from spadelab.errors import UserError
-from spadelab.loop import Cycle, Loop
+from spadelab.loop import Loop
 from spadelab.models.local import resolve_model
+from spadelab.records import Cycle
 from spadelab.sandbox import Sandbox
 from spadelab.store.run import Run
 

@@ -17,8 +17,7 @@ from spadelab.command.panel import Audience, LiveAudience, describe_cycle_line, 
 from spadelab.command.progress import Measure, Progress, rates, show_duration
 from spadelab.config import Settings
 from spadelab.evaluation.heldout import HeldOutResult
-from spadelab.loop import Cycle
-from spadelab.records import Admission, Draft, Generation
+from spadelab.records import Admission, Cycle, Draft, Generation
 
 METRICS = {
     "valid": 0.875,

@@ -20,7 +20,7 @@ from spadelab.config import Settings
 
 if TYPE_CHECKING:
     from spadelab.evaluation.heldout import HeldOutResult
-    from spadelab.loop import Cycle
+    from spadelab.records import Cycle
 
 WIDTH = 96
 REFRESHES_PER_SECOND = 2

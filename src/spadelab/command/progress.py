@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from spadelab.config import Settings
 
 if TYPE_CHECKING:
-    from spadelab.loop import Cycle
+    from spadelab.records import Cycle
 
 
 @dataclass(frozen=True, slots=True)

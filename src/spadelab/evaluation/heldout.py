@@ -16,7 +16,7 @@ from spadelab.config import Settings
 from spadelab.environments.interactive.contract import FAMILY as INTERACTIVE
 from spadelab.environments.interactive.session import WIN
 from spadelab.environments.programs import shape_key, task_key
-from spadelab.evaluation.heldout_worlds import SEEDS, load_heldout
+from spadelab.evaluation.heldout_worlds import load_heldout
 from spadelab.evaluation.statistics import Interval, wilson
 from spadelab.models.local import LocalModel
 from spadelab.models.tiny.tasks import draw_environment
@@ -29,6 +29,9 @@ from spadelab.sandbox import Limits, Sandbox
 # Difficulty levels (statements) by task type, each with the same number of tasks: from single
 # statements to three times what the warm start showed.
 LEVELS = {"deduction": range(1, 17), "abduction": range(1, 17), "induction": range(1, 9)}
+
+# Instances of each hand-written environment that are played.
+SEEDS = tuple(range(9001, 9009))
 
 
 @dataclass(frozen=True, slots=True)

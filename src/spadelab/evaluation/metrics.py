@@ -18,12 +18,13 @@ def describe_cycle(
     solved: Mapping[str, tuple[int, int]],
     arms: Mapping[str, Arms],
     rewards: Sequence[float],
+    copies: Sequence[float],
     tolerance: float,
 ) -> dict[str, Any]:
     """Shares and means over a cycle's drafts, played environments and episodes.
 
     `solved` has (wins, attempts) by environment id, `arms` the returns of both arms, `rewards` the
-    proposer's, one a draft that was paid.
+    proposer's, one a draft that was paid, `copies` the share of near copies of each environment paid for.
     """
     plain = [episode for episode in episodes if episode.arm == "plain"]
     admitted = [a for a in admissions if a.environment is not None]
@@ -44,6 +45,7 @@ def describe_cycle(
         "outcomes": dict(Counter(episode.score.outcome for episode in plain)),
         "truncated": sum(episode.generation.finish == "length" for episode in plain),
         "tokens": sum(len(episode.generation.ids) for episode in episodes),
+        **({"copies": sum(copies) / len(copies)} if copies else {}),
         **describe_regret(arms),
     }
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import pytest
 
 from spadelab.environments.interactive.contract import FAMILY, SKILLS, jailed_source, read_manifest
+from spadelab.environments.interactive.gates import GateSettings, admit
 from spadelab.environments.interactive.session import (
     Session,
     Step,
@@ -20,7 +21,7 @@ from spadelab.environments.interactive.session import (
     step_sessions,
 )
 from spadelab.environments.library import LEVELS, library_source, list_library
-from spadelab.records import Environment
+from spadelab.records import Draft, Environment
 from spadelab.sandbox import Call, Job, Limits, Sandbox
 from spadelab.sandbox.literals import parse_literal
 
@@ -189,6 +190,13 @@ def test_other_play_hardly_ever_wins(sandbox: Sandbox, name: str) -> None:
                 assert not episode[-1][3] or episode[-1][1] == 0, (level, episode[-1])
         for episode in play_at_once(sandbox, environment, constant):
             assert any(step[2] or step[3] for step in episode), (level, episode[-1])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_gate_admits_all(sandbox: Sandbox, level: int) -> None:
+    drafts = [Draft(name, "", f"```python\n{library_source(name, level)}\n```", 0) for name in NAMES]
+    admissions = admit(drafts, sandbox, GateSettings(), frozenset())
+    assert [(a.draft.id, a.checks[-1].reason) for a in admissions if not a.environment] == []
 
 
 def test_the_last_turn_pays_nothing(sandbox: Sandbox) -> None:

@@ -4,9 +4,9 @@ import random
 import re
 
 NAME = "Number Hunt"
-SUMMARY = "Find a secret number from the answers higher and lower, with no guess to waste."
+SUMMARY = "Find a secret number by asking whether it is above others, with hardly a question to waste."
 SKILL = "Mathematical Reasoning"
-MAX_TURNS = 13
+MAX_TURNS = 14
 ACTION_FORMAT = "text"
 LEVEL = 3
 
@@ -15,10 +15,11 @@ class NumberHuntEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         self.top = 250 * 2**LEVEL - 1
         self.secret = random.Random(seed).randint(1, self.top)
-        self.left = self.top.bit_length()
+        self.left = self.top.bit_length() + 1
         return (
-            f"I think of a whole number from 1 to {self.top}. Each turn, write your guess as digits alone. "
-            f"I answer whether my number is higher or lower. You have {self.left} guesses.",
+            f"I think of a whole number from 1 to {self.top}. 'above 40' asks whether it is larger than 40, or "
+            "than any other number that you choose. A number alone is your final answer; a wrong one loses. "
+            f"You have {self.left} turns, the answer included.",
             {},
         )
 
@@ -33,23 +34,23 @@ class NumberHuntEnv:
         return f"{text} Turns left: {self.left}.", 0.0, False, self.left == 0, {}
 
     def answer(self, action: str) -> tuple[str, bool | None]:
-        if not re.fullmatch(r"\d{1,6}", action):
-            return f"That is no whole number from 1 to {self.top}.", None
-        guess = int(action)
-        if guess == self.secret:
-            return "Right, that is my number.", True
-        return f"My number is {'higher' if self.secret > guess else 'lower'} than {guess}.", None
+        if re.fullmatch(r"\d{1,6}", action):
+            right = int(action) == self.secret
+            return "Right, that is my number." if right else f"No, it is not {action}.", right
+        asked = re.fullmatch(r"above (\d{1,6})", action)
+        if not asked:
+            return "Write 'above' and a whole number, or a whole number alone.", None
+        above = self.secret > int(asked[1])
+        return f"My number is {'above' if above else 'not above'} {asked[1]}.", None
 
     def solution(self) -> list[str]:
-        low, high, guesses = 1, self.top, [(1 + self.top) // 2]
-        while guesses[-1] != self.secret:
-            if guesses[-1] < self.secret:
-                low = guesses[-1] + 1
-            else:
-                high = guesses[-1] - 1
-            guesses.append((low + high) // 2)
-        return [str(guess) for guess in guesses]
+        low, high, questions = 1, self.top, []
+        while low < high:
+            middle = (low + high) // 2
+            questions.append(f"above {middle}")
+            low, high = (middle + 1, high) if self.secret > middle else (low, middle)
+        return [*questions, str(self.secret)]
 
     def hint(self) -> str:
         half = "upper" if self.secret > self.top // 2 else "lower"
-        return f"My number lies in the {half} half. Always guess the middle of what is still possible."
+        return f"My number lies in the {half} half. Always ask for the middle of what is still possible."

@@ -18,7 +18,7 @@ class NumberHuntEnv:
         self.left = self.top.bit_length() + 1
         return (
             f"I think of a whole number from 1 to {self.top}. 'above 40' asks whether it is larger than 40, "
-            "or than any other number that you choose. A number alone is your final answer; a wrong one loses. "
+            "or than any other number that you choose. A number alone is your answer; a wrong one loses. "
             f"You have {self.left} turns, the answer included.",
             {},
         )

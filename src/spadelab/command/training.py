@@ -96,7 +96,7 @@ def describe_end(settings: Settings, outcome: Outcome, measures: list[Measure]) 
     if len(measures) > 1:
         first, last = measures[0], measures[-1]
         lines.append(f"held-out  {first} -> {last}")
-        lines += [f"  {k:<10}{first.kinds[k]:.3f} -> {value:.3f}" for k, value in last.kinds.items()]
+        lines += [f"  {k:<24}{first.kinds[k]:.3f} -> {value:.3f}" for k, value in last.kinds.items()]
     elif measures:
         lines.append(f"held-out  {measures[0]}")
     lines.append(f"report    {outcome.report}")

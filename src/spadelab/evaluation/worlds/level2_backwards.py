@@ -14,31 +14,31 @@ class BackwardsEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
         self.path = sorted(r.sample(KEYS, LENGTH), reverse=True)
-        self.state = [r.randrange(2) for _ in KEYS]
-        start = list(self.state)
-        for a in self.path:
-            self.move(a)
-        self.state, self.goal = start, self.state
+        self.needs = [0 for _ in KEYS]
+        for key in self.path:
+            self.twist(key, 1)
         self.turn = 0
         return f"mod 2 also -1 | {self.show()}", {}
 
     def show(self) -> str:
-        return " ".join(f"{k}{v}{g}" for k, v, g in zip(KEYS, self.state, self.goal, strict=True))
+        return " ".join(f"{key}{need}" for key, need in zip(KEYS, self.needs, strict=True))
+
+    def twist(self, key: str, amount: int) -> None:
+        for d in (0, *SPREAD):
+            i = KEYS.index(key) + d
+            if 0 <= i < len(KEYS):
+                self.needs[i] = (self.needs[i] + amount) % 2
 
     def move(self, action: str) -> bool:
         if len(action) != 1 or action not in KEYS:
             return False
-        self.state = list(self.state)
-        for d in (0, *SPREAD):
-            i = KEYS.index(action) + d
-            if 0 <= i < len(KEYS):
-                self.state[i] = (self.state[i] + 1) % 2
+        self.twist(action, -1)
         return True
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
         self.turn += 1
         legal = self.turn <= MAX_TURNS and self.move(action)
-        won = legal and self.state == self.goal
+        won = legal and not any(self.needs)
         if won:
             self.turn = MAX_TURNS
         text = self.show() if legal else "no " + self.show()
@@ -48,4 +48,4 @@ class BackwardsEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "the first dial is " + ("right" if self.state[0] == self.goal[0] else "wrong")
+        return "the first dial is " + ("wrong" if self.needs[0] else "right")

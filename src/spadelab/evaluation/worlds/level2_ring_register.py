@@ -6,7 +6,7 @@ SKILL = "mathematical_reasoning"
 MAX_TURNS = 3
 ACTION_FORMAT = "text"
 LENGTH = 3
-OPS = {"a": 2, "b": -2, "c": 7, "d": -7, "e": 5}
+OPS = {"x+2": 2, "x-2": -2, "x+7": 7, "x-7": -7, "x+5": 5}
 
 
 class RingRegisterEnv:
@@ -17,7 +17,7 @@ class RingRegisterEnv:
         self.state = r.randrange(30)
         self.goal = (self.state + sum(OPS[a] for a in self.path)) % 30
         self.turn = 0
-        return f"a x+2 b x-2 c x+7 d x-7 e x+5 mod 30 | {self.show()}", {}
+        return f"x+2 x-2 x+7 x-7 x+5 mod 30 | {self.show()}", {}
 
     def show(self) -> str:
         return f"x {self.state} to {self.goal}"

@@ -1,35 +1,34 @@
 import random
 
-NAME = "Locked letter"
-SUMMARY = "One letter adds nothing until the other register has met its goal."
+NAME = "Locked register"
+SUMMARY = "One register is locked until the other has met its goal."
 SKILL = "mathematical_reasoning"
 MAX_TURNS = 6
 ACTION_FORMAT = "text"
 LENGTH = 6
-OPS = {"a": ("x", 5), "b": ("x", -3), "c": ("y", 4), "d": ("y", -2)}
+OPS = ("x+5", "x-3", "y+4", "y-2")
 
 
 class LockedEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        up, right = r.random() < 0.5, r.random() < 0.5
+        up, right = r.choice(("y+4", "y-2")), r.choice(("x+5", "x-3"))
         first = r.randint(2, 4)
-        self.path = ["a" if right else "b"] * first + ["c" if up else "d"] * (LENGTH - first)
+        self.path = [right] * first + [up] * (LENGTH - first)
         self.state = {n: r.randint(0, 20) for n in "xy"}
         self.goal = dict(self.state)
-        for a in self.path:
-            self.goal[OPS[a][0]] += OPS[a][1]
+        for op in self.path:
+            self.goal[op[0]] += int(op[1:])
         self.turn = 0
-        return f"a x+5 b x-3 c y+4 d y-2 | d c locked | {self.show()}", {}
+        return f"x+5 x-3 y+4 y-2 x first | {self.show()}", {}
 
     def show(self) -> str:
         return " ".join(f"{n} {v} to {self.goal[n]}" for n, v in self.state.items())
 
     def move(self, action: str) -> bool:
-        if action not in OPS or (action in "cd" and self.state["x"] != self.goal["x"]):
+        if action not in OPS or (action[0] == "y" and self.state["x"] != self.goal["x"]):
             return False
-        n, d = OPS[action]
-        self.state[n] += d
+        self.state[action[0]] += int(action[1:])
         return True
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:

@@ -14,30 +14,30 @@ class RingEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
         self.path = sorted(r.sample(KEYS * 4, LENGTH))
-        self.state = [r.randrange(5) for _ in KEYS]
-        start = list(self.state)
-        for a in self.path:
-            self.move(a)
-        self.state, self.goal = start, self.state
+        self.needs = [0 for _ in KEYS]
+        for key in self.path:
+            self.twist(key, 1)
         self.turn = 0
-        return f"mod 5 also +1 | {self.show()}", {}
+        return f"mod 5 also +1 ring | {self.show()}", {}
 
     def show(self) -> str:
-        return " ".join(f"{k}{v}{g}" for k, v, g in zip(KEYS, self.state, self.goal, strict=True))
+        return " ".join(f"{key}{need}" for key, need in zip(KEYS, self.needs, strict=True))
+
+    def twist(self, key: str, amount: int) -> None:
+        for d in (0, *SPREAD):
+            i = (KEYS.index(key) + d) % len(KEYS)
+            self.needs[i] = (self.needs[i] + amount) % 5
 
     def move(self, action: str) -> bool:
         if len(action) != 1 or action not in KEYS:
             return False
-        self.state = list(self.state)
-        for d in (0, *SPREAD):
-            i = (KEYS.index(action) + d) % len(KEYS)
-            self.state[i] = (self.state[i] + 1) % 5
+        self.twist(action, -1)
         return True
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
         self.turn += 1
         legal = self.turn <= MAX_TURNS and self.move(action)
-        won = legal and self.state == self.goal
+        won = legal and not any(self.needs)
         if won:
             self.turn = MAX_TURNS
         text = self.show() if legal else "no " + self.show()
@@ -47,4 +47,4 @@ class RingEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "the first dial is " + ("right" if self.state[0] == self.goal[0] else "wrong")
+        return "the first dial is " + ("wrong" if self.needs[0] else "right")

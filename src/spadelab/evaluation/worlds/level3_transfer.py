@@ -6,7 +6,13 @@ SKILL = "mathematical_reasoning"
 MAX_TURNS = 6
 ACTION_FORMAT = "text"
 LENGTH = 5
-OPS = {"p": {"x": 3}, "q": {"y": 4}, "r": {"z": 5}, "s": {"x": -2, "y": 2}, "t": {"y": -6, "z": 6}}
+OPS = {
+    "x+3": {"x": 3},
+    "y+4": {"y": 4},
+    "z+5": {"z": 5},
+    "x-2y+2": {"x": -2, "y": 2},
+    "y-6z+6": {"y": -6, "z": 6},
+}
 
 
 class TransferEnv:
@@ -19,7 +25,7 @@ class TransferEnv:
             self.move(a)
         self.state, self.goal = start, self.state
         self.turn = 0
-        return f"p x+3 q y+4 r z+5 s x-2 y+2 t y-6 z+6 | {self.show()}", {}
+        return f"x+3 y+4 z+5 x-2y+2 y-6z+6 | {self.show()}", {}
 
     def show(self) -> str:
         return " ".join(f"{n} {v} to {self.goal[n]}" for n, v in self.state.items())

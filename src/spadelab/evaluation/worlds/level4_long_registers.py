@@ -6,20 +6,20 @@ SKILL = "mathematical_reasoning"
 MAX_TURNS = 12
 ACTION_FORMAT = "text"
 LENGTH = 11
-OPS = {"a": ("x", 9), "b": ("x", -8), "c": ("y", 7), "d": ("y", -9)}
+OPS = ("x+9", "x-8", "y+7", "y-9")
 
 
 class LongRegistersEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        sides = [(n, r.random() < 0.5) for n in "xy"]
-        self.path = sorted(r.choices([a for a, (n, d) in OPS.items() if (n, d > 0) in sides], k=LENGTH))
+        sides = [n + r.choice("+-") for n in "xy"]
+        self.path = r.choices([op for op in OPS if op[:2] in sides], k=LENGTH)
         self.state = {n: r.randint(0, 50) for n in "xy"}
         self.goal = dict(self.state)
-        for a in self.path:
-            self.goal[OPS[a][0]] += OPS[a][1]
+        for op in self.path:
+            self.goal[op[0]] += int(op[1:])
         self.turn = 0
-        return f"a x+9 b x-8 c y+7 d y-9 | {self.show()}", {}
+        return f"x+9 x-8 y+7 y-9 | {self.show()}", {}
 
     def show(self) -> str:
         return " ".join(f"{n} {v} to {self.goal[n]}" for n, v in self.state.items())
@@ -27,8 +27,7 @@ class LongRegistersEnv:
     def move(self, action: str) -> bool:
         if action not in OPS:
             return False
-        n, d = OPS[action]
-        self.state[n] += d
+        self.state[action[0]] += int(action[1:])
         return True
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:

@@ -12,16 +12,17 @@ class SumsEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
         self.terms = [r.randint(1, 9), r.randint(1, 9)]
-        while len(self.terms) < 5 + LENGTH:
+        while len(self.terms) < 6 + LENGTH:
             self.terms.append((self.terms[-1] + self.terms[-2]) % 10)
 
-        self.path = [str(v) for v in self.terms[5:]]
-        self.seen = 5
+        self.path = [str(v) for v in self.terms[6:]]
+        self.seen = 6
         self.turn = 0
         return f"next mod 10 | {self.show()}", {}
 
     def show(self) -> str:
-        return "".join(map(str, self.terms[self.seen - 5 : self.seen]))
+        shown = "".join(map(str, self.terms[self.seen - 6 : self.seen]))
+        return f"{shown[:3]} {shown[3:]}"
 
     def move(self, action: str) -> bool:
         right = action == str(self.terms[self.seen])

@@ -9,7 +9,7 @@ from spadelab.models.tiny.engine import Engine
 
 
 class Registers(Engine):
-    """Registers that letters add to; a path moves each of them in one direction only, so it never loops."""
+    """Registers to be added to; a path moves each of them in one direction only, so it never loops."""
 
     RULES = ""
     START = 9
@@ -17,24 +17,23 @@ class Registers(Engine):
 
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        words = self.RULES.split()
-        self.ops = dict(zip(words[::2], words[1::2], strict=True))
-        names = sorted({op[0] for op in self.ops.values()})
+        self.ops = self.RULES.split()
+        names = sorted({op[0] for op in self.ops})
         sides = [name + r.choice("+-") for name in names]
-        path = r.choices([a for a in self.ops if self.ops[a][:2] in sides], k=self.LENGTH)
-        self.path = sorted(path, key=lambda a: (self.ops[a][0], -abs(int(self.ops[a][1:]))))
+        path = r.choices([op for op in self.ops if op[:2] in sides], k=self.LENGTH)
+        self.path = sorted(path, key=lambda op: (op[0], -abs(int(op[1:]))))
         self.state = {name: r.randint(0, self.START) for name in names}
         self.goal = dict(self.state)
-        for a in self.path:
-            self.goal[self.ops[a][0]] += int(self.ops[a][1:])
+        for op in self.path:
+            self.goal[op[0]] += int(op[1:])
         self.turn = 0
         return f"{self.RULES} | {self.show()}", {}
 
     def move(self, action: str) -> bool:
-        op = self.ops.get(action)
-        if op:
-            self.state[op[0]] += int(op[1:])
-        return op is not None
+        if action not in self.ops:
+            return False
+        self.state[action[0]] += int(action[1:])
+        return True
 
     def reached(self) -> bool:
         return self.state == self.goal
@@ -49,7 +48,7 @@ class Registers(Engine):
 
 
 class Dials(Engine):
-    """Dials in a row; turning one turns some to its right as well, so the leftmost wrong one decides."""
+    """Dials in a row with the turns that each still needs; one turns some to its right as well."""
 
     KEYS = ""
     MODULUS = 2
@@ -58,33 +57,33 @@ class Dials(Engine):
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
         self.path = sorted(r.sample(self.KEYS * (self.MODULUS - 1), self.LENGTH))
-        self.state = [r.randrange(self.MODULUS) for _ in self.KEYS]
-        start = list(self.state)
+        self.needs = [0 for _ in self.KEYS]
         for a in self.path:
-            self.move(a)
-        self.state, self.goal = start, self.state
+            self.twist(a, 1)
         self.turn = 0
         spread = "".join(f"+{d}" for d in self.SPREAD)
         return f"mod {self.MODULUS} also {spread} | {self.show()}", {}
 
+    def twist(self, key: str, amount: int) -> None:
+        for d in (0, *self.SPREAD):
+            i = self.KEYS.index(key) + d
+            if i < len(self.KEYS):
+                self.needs[i] = (self.needs[i] + amount) % self.MODULUS
+
     def move(self, action: str) -> bool:
         if len(action) != 1 or action not in self.KEYS:
             return False
-        self.state = list(self.state)
-        for d in (0, *self.SPREAD):
-            if self.KEYS.index(action) + d < len(self.KEYS):
-                self.state[self.KEYS.index(action) + d] += 1
-                self.state[self.KEYS.index(action) + d] %= self.MODULUS
+        self.twist(action, -1)
         return True
 
     def reached(self) -> bool:
-        return self.state == self.goal
+        return not any(self.needs)
 
     def show(self) -> str:
-        return " ".join(f"{k}{v}{g}" for k, v, g in zip(self.KEYS, self.state, self.goal, strict=True))
+        return " ".join(f"{key}{need}" for key, need in zip(self.KEYS, self.needs, strict=True))
 
     def hint(self) -> str:
-        return "the first dial is " + ("right" if self.state[0] == self.goal[0] else "wrong")
+        return "the first dial is " + ("wrong" if self.needs[0] else "right")
 
 
 class Grid(Engine):

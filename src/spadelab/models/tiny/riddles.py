@@ -1,4 +1,4 @@
-"""Kinds of short environments in which every answer is right or wrong: bounds, series, rules."""
+"""Kinds of short environments in which every answer is right or wrong: bounds, series, suspects."""
 
 from __future__ import annotations
 
@@ -42,21 +42,18 @@ class Guess(Engine):
 
 
 class Series(Engine):
-    """A series of digits to be continued, one by one; its steps come in turn and may grow."""
+    """A series of digits to be continued, one by one: a motif that returns, each time shifted."""
 
     PERIOD = 1
-    GROWTH = 0
-    LARGEST = 9
+    SHIFT = 0
     MODULUS = 10
 
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        steps = [r.randint(0, self.LARGEST) for _ in range(self.PERIOD)]
-        self.terms = [r.randrange(self.MODULUS)]
-        self.seen = 2 * self.PERIOD + 1
-        for i in range(self.seen - 1 + self.LENGTH):
-            step = steps[i % self.PERIOD] + self.GROWTH * i
-            self.terms.append((self.terms[-1] + step) % self.MODULUS)
+        self.terms = [r.randrange(self.MODULUS) for _ in range(self.PERIOD)]
+        while len(self.terms) < 2 * self.PERIOD + self.LENGTH:
+            self.terms.append((self.terms[-self.PERIOD] + self.SHIFT) % self.MODULUS)
+        self.seen = 2 * self.PERIOD
         self.path = [str(t) for t in self.terms[self.seen :]]
         self.turn = 0
         return f"next mod {self.MODULUS} | {self.show()}", {}
@@ -70,28 +67,25 @@ class Series(Engine):
         return self.seen == len(self.terms)
 
     def show(self) -> str:
-        return "".join(map(str, self.terms[self.seen - 2 * self.PERIOD - 1 : self.seen]))
+        shown = "".join(map(str, self.terms[self.seen - 2 * self.PERIOD : self.seen]))
+        return f"{shown[: self.PERIOD]} {shown[self.PERIOD :]}"
 
     def hint(self) -> str:
         return "the next digit is " + ("odd" if int(self.path[0]) % 2 else "even")
 
 
-class Rules(Engine):
-    """Rules that lead from letter to letter: where does the letter lead in HOPS steps?"""
+class Suspects(Engine):
+    """All suspects but one are cleared, in any order: who is left? A new case after each answer."""
 
-    LETTERS = ""
-    HOPS = 1
+    NAMES = ""
 
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        self.rules = dict(zip(self.LETTERS, r.sample(self.LETTERS, len(self.LETTERS)), strict=True))
-        self.asked = r.choices(self.LETTERS, k=self.LENGTH)
-        self.path = list(self.asked)
-        for _ in range(self.HOPS):
-            self.path = [self.rules[a] for a in self.path]
+        orders = [r.sample(self.NAMES, len(self.NAMES)) for _ in range(self.LENGTH)]
+        self.path = [order[0] for order in orders]
+        self.cleared = ["".join(order[1:]) for order in orders]
         self.seen = self.turn = 0
-        rules = " ".join(r.sample([a + ">" + b for a, b in self.rules.items()], len(self.rules)))
-        return f"{rules} hops {self.HOPS} | {self.show()}", {}
+        return f"who | {self.show()}", {}
 
     def move(self, action: str) -> bool:
         right = action == self.path[self.seen]
@@ -102,7 +96,8 @@ class Rules(Engine):
         return self.seen == self.LENGTH
 
     def show(self) -> str:
-        return self.asked[min(self.seen, self.LENGTH - 1)] + "?"
+        return f"{self.NAMES} not {self.cleared[min(self.seen, self.LENGTH - 1)]}"
 
     def hint(self) -> str:
-        return "it leads back to itself" if self.path[0] == self.asked[0] else "it leads to another letter"
+        half = self.NAMES[: len(self.NAMES) // 2]
+        return "one in the " + ("first half" if self.path[0] in half else "second half")

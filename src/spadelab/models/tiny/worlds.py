@@ -1,6 +1,6 @@
 """Short environments from a grammar: what the bundled models of interactive self-play are started on.
 
-A world is a kind (registers, dials, grid, coins, guess, series, rules) with constants drawn at random.
+A world is a kind (registers, dials, grid, coins, guess, series, suspects) with constants drawn at random.
 Its text obeys the environment contract; its difficulty, the number of turns that its own solution
 takes, is exact by construction.
 """
@@ -16,7 +16,7 @@ from string import ascii_lowercase
 
 from spadelab.models.tiny.engine import Engine
 from spadelab.models.tiny.machines import Coins, Dials, Grid, Registers
-from spadelab.models.tiny.riddles import Guess, Rules, Series
+from spadelab.models.tiny.riddles import Guess, Series, Suspects
 from spadelab.records import Demonstration, Turn
 
 Constants = dict[str, object]
@@ -144,21 +144,8 @@ def pieces() -> list[str]:
                 found.append(f"    {constant} = {_literal(value)}\n" if texts else f"    {constant} = ")
             demonstration = world.play(0)
             found += [demonstration.hint] if name != "registers" else []
-    found += [
-        " left",
-        " rises",
-        " falls",
-        " stays",
-        "mod ",
-        " also ",
-        " hops ",
-        "still ",
-        "coins ",
-        "guess",
-        "next",
-        " to ",
-    ]
-    found += ["left ", " x+", " x-", " y+", " y-", " z+", " z-"]
+    found += [" left", " rises", " falls", " stays", " also ", " not ", " to "]
+    found += ["mod ", "who", "still ", "left ", "coins ", "guess", "next", "x+", "x-", "y+", "y-", "z+", "z-"]
     return list(dict.fromkeys(found))
 
 
@@ -174,9 +161,8 @@ def _draw_registers(length: int, stream: random.Random) -> Constants:
     for side in sides:
         ops.append(stream.choice([op for op in (f"{side}{d}" for d in range(1, 10)) if op not in ops]))
     stream.shuffle(ops)
-    letters = stream.choice(("abcdefgh", "pqrstuvw", "klmnopqr"))
-    rules = " ".join(f"{letter} {op}" for letter, op in zip(letters, ops, strict=False))
-    return {"RULES": rules, "START": stream.choice((9, 9, 20)), "SIGN": stream.choice((" to ", " -> "))}
+    sign = stream.choice((" to ", " -> "))
+    return {"RULES": " ".join(ops), "START": stream.choice((9, 9, 20)), "SIGN": sign}
 
 
 def _draw_dials(length: int, stream: random.Random) -> Constants:
@@ -192,7 +178,7 @@ def _draw_grid(length: int, stream: random.Random) -> Constants:
     letters = stream.choice(("udlr", "nsew", "wsda", "kjlh"))
     slanted = (((1, 1), (1, -1)), ((0, 1), (1, 1)), ((1, 2), (1, 0)), ((2, 1), (1, 2)))
     straight = ((0, stream.choice((1, 1, 2, 3))), (stream.choice((1, 1, 2, 3)), 0))
-    first, second = straight if stream.random() < 0.8 else stream.choice(slanted)
+    first, second = straight if stream.random() < 0.9 else stream.choice(slanted)
     vectors = [first, (-first[0], -first[1]), second, (-second[0], -second[1])]
     moves = " ".join(f"{a} {x} {y}" for a, (x, y) in zip(letters, vectors, strict=True))
     return {"MOVES": moves, "WALLS": stream.choice((30, 40, 50, 60))}
@@ -213,18 +199,12 @@ def _draw_guess(length: int, stream: random.Random) -> Constants:
 
 
 def _draw_series(length: int, stream: random.Random) -> Constants:
-    period = stream.choice((1, 1, 2, 2, 3))
-    return {
-        "PERIOD": period,
-        "GROWTH": stream.choice((0, 0, 1, 2)) if period == 1 else 0,
-        "LARGEST": stream.randint(3, 9),
-        "MODULUS": stream.choice((8, 9, 10, 10)),
-    }
+    modulus = stream.randint(6, 10)
+    return {"PERIOD": stream.randint(2, 5), "SHIFT": stream.choice((0, 0, 1, 2, 3, 4)), "MODULUS": modulus}
 
 
-def _draw_rules(length: int, stream: random.Random) -> Constants:
-    letters = "".join(sorted(stream.sample(ascii_lowercase, stream.randint(5, 8))))
-    return {"LETTERS": letters, "HOPS": stream.choice((1, 1, 2, 2, 3))}
+def _draw_suspects(length: int, stream: random.Random) -> Constants:
+    return {"NAMES": "".join(sorted(stream.sample("abcdefghijkl", stream.randint(4, 8))))}
 
 
 KINDS: dict[str, Kind] = {
@@ -276,12 +256,12 @@ KINDS: dict[str, Kind] = {
         LONGEST,
         _draw_series,
     ),
-    "rules": Kind(
-        Rules,
+    "suspects": Kind(
+        Suspects,
         "logical_deduction",
-        ("Follow the rules.", "Where does a letter lead?", "Reason from rule to rule."),
+        ("Find who is left.", "Clear the suspects.", "Who was it?"),
         2,
         LONGEST,
-        _draw_rules,
+        _draw_suspects,
     ),
 }

@@ -1,29 +1,26 @@
 import random
 
-NAME = "Rules read backwards"
-SUMMARY = "Which letter leads to the one that is named?"
+NAME = "Crowded room"
+SUMMARY = "Many cases, each with eleven suspects."
 SKILL = "logical_deduction"
-MAX_TURNS = 6
+MAX_TURNS = 9
 ACTION_FORMAT = "text"
-LENGTH = 5
-LETTERS = "bfjnsv"
+LENGTH = 9
+NAMES = "abcdefghijk"
 
 
-class BackwardsRulesEnv:
+class CrowdedEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        self.rules = dict(zip(LETTERS, r.sample(LETTERS, len(LETTERS)), strict=True))
-        self.asked = r.choices(LETTERS, k=LENGTH)
-        self.path = list(self.asked)
-        for _ in range(1):
-            self.path = [self.rules[a] for a in self.path]
+        orders = [r.sample(NAMES, len(NAMES)) for _ in range(LENGTH)]
+        self.path = [order[0] for order in orders]
+        self.cleared = ["".join(order[1:]) for order in orders]
         self.seen = 0
-        rules = " ".join(r.sample([b + ">" + a for a, b in self.rules.items()], len(LETTERS)))
         self.turn = 0
-        return f"{rules} back 1 | {self.show()}", {}
+        return f"who | {self.show()}", {}
 
     def show(self) -> str:
-        return self.asked[min(self.seen, LENGTH - 1)] + "?"
+        return f"{NAMES} not {self.cleared[min(self.seen, LENGTH - 1)]}"
 
     def move(self, action: str) -> bool:
         right = action == self.path[self.seen]
@@ -43,4 +40,5 @@ class BackwardsRulesEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "it leads " + ("back to itself" if self.path[0] == self.asked[0] else "to another letter")
+        half = NAMES[: len(NAMES) // 2]
+        return "one in the " + ("first half" if self.path[0] in half else "second half")

@@ -1,28 +1,27 @@
 import random
 
-NAME = "Four steps in turn"
-SUMMARY = "Four steps take turns, the digits wrap around at ten."
+NAME = "Echo"
+SUMMARY = "Three digits return again and again."
 SKILL = "pattern_recognition"
-MAX_TURNS = 6
+MAX_TURNS = 2
 ACTION_FORMAT = "text"
-LENGTH = 5
+LENGTH = 2
 
 
-class FourStepsEnv:
+class EchoEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        steps = [r.randrange(10) for _ in range(4)]
-        self.terms = [r.randrange(10)]
-        for i in range(8 + LENGTH):
-            self.terms.append((self.terms[-1] + steps[i % 4]) % 10)
+        motif = [r.randrange(10) for _ in range(3)]
+        self.terms = [motif[i % 3] for i in range(6 + LENGTH)]
 
-        self.path = [str(v) for v in self.terms[9:]]
-        self.seen = 9
+        self.path = [str(v) for v in self.terms[6:]]
+        self.seen = 6
         self.turn = 0
         return f"next mod 10 | {self.show()}", {}
 
     def show(self) -> str:
-        return "".join(map(str, self.terms[self.seen - 9 : self.seen]))
+        shown = "".join(map(str, self.terms[self.seen - 6 : self.seen]))
+        return f"{shown[:3]} {shown[3:]}"
 
     def move(self, action: str) -> bool:
         right = action == str(self.terms[self.seen])

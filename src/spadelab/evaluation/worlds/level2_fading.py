@@ -1,28 +1,28 @@
 import random
 
-NAME = "Seesaw"
-SUMMARY = "The series goes up and down in turn."
+NAME = "Fading echo"
+SUMMARY = "Three digits return, each time one lower."
 SKILL = "pattern_recognition"
 MAX_TURNS = 3
 ACTION_FORMAT = "text"
 LENGTH = 3
 
 
-class SeesawEnv:
+class FadingEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        up, down = r.randint(4, 9), r.randint(1, 3)
-        self.terms = [r.randrange(10)]
-        for i in range(4 + LENGTH):
-            self.terms.append((self.terms[-1] + (up, -down)[i % 2]) % 10)
+        self.terms = [r.randrange(10) for _ in range(3)]
+        while len(self.terms) < 6 + LENGTH:
+            self.terms.append((self.terms[-3] - 1) % 10)
 
-        self.path = [str(v) for v in self.terms[5:]]
-        self.seen = 5
+        self.path = [str(v) for v in self.terms[6:]]
+        self.seen = 6
         self.turn = 0
         return f"next mod 10 | {self.show()}", {}
 
     def show(self) -> str:
-        return "".join(map(str, self.terms[self.seen - 5 : self.seen]))
+        shown = "".join(map(str, self.terms[self.seen - 6 : self.seen]))
+        return f"{shown[:3]} {shown[3:]}"
 
     def move(self, action: str) -> bool:
         right = action == str(self.terms[self.seen])

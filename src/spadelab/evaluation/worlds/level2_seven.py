@@ -1,29 +1,26 @@
 import random
 
-NAME = "Few rules"
-SUMMARY = "Five rules lead from letter to letter."
+NAME = "Seven suspects"
+SUMMARY = "Six of seven are cleared: who is left?"
 SKILL = "logical_deduction"
-MAX_TURNS = 2
+MAX_TURNS = 3
 ACTION_FORMAT = "text"
-LENGTH = 2
-LETTERS = "cgmtw"
+LENGTH = 3
+NAMES = "bcehijl"
 
 
-class FewRulesEnv:
+class SevenSuspectsEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        self.rules = dict(zip(LETTERS, r.sample(LETTERS, len(LETTERS)), strict=True))
-        self.asked = r.choices(LETTERS, k=LENGTH)
-        self.path = list(self.asked)
-        for _ in range(1):
-            self.path = [self.rules[a] for a in self.path]
+        orders = [r.sample(NAMES, len(NAMES)) for _ in range(LENGTH)]
+        self.path = [order[0] for order in orders]
+        self.cleared = ["".join(order[1:]) for order in orders]
         self.seen = 0
-        rules = " ".join(r.sample([a + ">" + b for a, b in self.rules.items()], len(LETTERS)))
         self.turn = 0
-        return f"{rules} hops 1 | {self.show()}", {}
+        return f"who | {self.show()}", {}
 
     def show(self) -> str:
-        return self.asked[min(self.seen, LENGTH - 1)] + "?"
+        return f"{NAMES} not {self.cleared[min(self.seen, LENGTH - 1)]}"
 
     def move(self, action: str) -> bool:
         right = action == self.path[self.seen]
@@ -43,4 +40,5 @@ class FewRulesEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "it leads " + ("back to itself" if self.path[0] == self.asked[0] else "to another letter")
+        half = NAMES[: len(NAMES) // 2]
+        return "one in the " + ("first half" if self.path[0] in half else "second half")

@@ -1,36 +1,36 @@
 import random
 
-NAME = "Countdown"
-SUMMARY = "The series falls by equal steps and wraps around at ten."
-SKILL = "pattern_recognition"
+NAME = "Four suspects"
+SUMMARY = "Three of four are cleared: who is left?"
+SKILL = "logical_deduction"
 MAX_TURNS = 2
 ACTION_FORMAT = "text"
 LENGTH = 2
+NAMES = "adgk"
 
 
-class CountdownEnv:
+class FourSuspectsEnv:
     def reset(self, *, seed: int) -> tuple[str, dict[str, object]]:
         r = random.Random(seed)
-        start, fall = r.randrange(10), r.randint(1, 4)
-        self.terms = [(start - fall * i) % 10 for i in range(3 + LENGTH)]
-
-        self.path = [str(v) for v in self.terms[3:]]
-        self.seen = 3
+        orders = [r.sample(NAMES, len(NAMES)) for _ in range(LENGTH)]
+        self.path = [order[0] for order in orders]
+        self.cleared = ["".join(order[1:]) for order in orders]
+        self.seen = 0
         self.turn = 0
-        return f"next mod 10 | {self.show()}", {}
+        return f"who | {self.show()}", {}
 
     def show(self) -> str:
-        return "".join(map(str, self.terms[self.seen - 3 : self.seen]))
+        return f"{NAMES} not {self.cleared[min(self.seen, LENGTH - 1)]}"
 
     def move(self, action: str) -> bool:
-        right = action == str(self.terms[self.seen])
+        right = action == self.path[self.seen]
         self.seen += right
         return right
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
         self.turn += 1
         legal = self.turn <= MAX_TURNS and self.move(action)
-        won = legal and self.seen == len(self.terms)
+        won = legal and self.seen == LENGTH
         if won:
             self.turn = MAX_TURNS
         text = self.show() if legal else "no " + self.show()
@@ -40,4 +40,5 @@ class CountdownEnv:
         return list(self.path)
 
     def hint(self) -> str:
-        return "the next digit is " + ("odd" if int(self.path[0]) % 2 else "even")
+        half = NAMES[: len(NAMES) // 2]
+        return "one in the " + ("first half" if self.path[0] in half else "second half")

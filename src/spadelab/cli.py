@@ -270,9 +270,9 @@ def warmstart(
     family = "interactive" if role.value.startswith("world-") else "programs"
     settings = prepare(None, [f"self_play.family={family}", *(overrides or [])], None)
     from spadelab.command.warm_start import warm_start
-    from spadelab.learning.warmstart import STEPS, Recipe
+    from spadelab.learning.warmstart import make_recipe
 
-    return warm_start(Recipe(role.value, steps or STEPS[role.value], seed), out, settings, as_json, quiet)
+    return warm_start(make_recipe(role.value, steps, seed), out, settings, as_json, quiet)
 
 
 @app.command()

@@ -49,14 +49,7 @@ REFERENCE_LENGTHS = {"deduction": 10, "abduction": 10, "induction": 5}
 # Share of the solver's sequences whose positions are spread out by random gaps of at most this many
 # (randomised positional encodings, arXiv 2305.16843): attention over longer distances than it has seen
 # is what a longer program needs first.
-STRETCHED = {
-    "solver": 0.5,
-    "proposer": 0.0,
-    "shared": 0.35,
-    "world-solver": 0.5,
-    "world-proposer": 0.0,
-    "world-shared": 0.35,
-}
+STRETCHED = {"solver": 0.5, "proposer": 0.0, "shared": 0.35}
 LARGEST_GAP = 3
 SOLVER_SHARES = {"deduction": 0.4, "abduction": 0.3, "induction": 0.3}
 # Steps that made the weights in the package.
@@ -64,10 +57,13 @@ STEPS = {
     "solver": 4000,
     "proposer": 2500,
     "shared": 3000,
-    "world-solver": 4000,
+    "world-solver": 4500,
     "world-proposer": 2500,
-    "world-shared": 4000,
+    "world-shared": 5000,
 }
+BATCH = 64
+# Where a step has fewer sequences: a conversation teaches few tokens, and many small steps teach it sooner.
+BATCHES = {"world-solver": 32, "world-proposer": 32, "world-shared": 32}
 EXAMPLES_PER_SHUFFLE = 16
 
 
@@ -81,9 +77,14 @@ class Recipe:
     hidden: int = 128
     layers: int = 3
     heads: int = 4
-    batch: int = 64
+    batch: int = BATCH
     learning_rate: float = 2e-3
     max_length: int = 512
+
+
+def make_recipe(role: str, steps: int | None = None, seed: int = 0) -> Recipe:
+    """The recipe of the bundled model of a role, with another number of steps where one is given."""
+    return Recipe(role, steps or STEPS[role], seed, batch=BATCHES.get(role, BATCH))
 
 
 def build_model(recipe: Recipe) -> LocalModel:
@@ -179,7 +180,7 @@ def draw_batches(
             for row, (tokens, mask) in enumerate(chunk):
                 ids[row, : len(tokens)] = torch.tensor(tokens)
                 learned[row, : len(tokens)] = torch.tensor(mask, dtype=torch.bool)
-            positions = torch.stack([draw_positions(length, STRETCHED[role], stream) for _ in chunk])
+            positions = torch.stack([draw_positions(length, STRETCHED.get(role, 0.0), stream) for _ in chunk])
             yield ids, torch.where(learned, ids, -100), positions
 
 

@@ -38,7 +38,7 @@ def score_worlds(
 
 
 def score_playing(
-    model: LocalModel, settings: Settings, sandbox: Sandbox, limits: Limits
+    model: LocalModel, settings: Settings, sandbox: Sandbox, limits: Limits, worlds: int = WORLDS
 ) -> dict[str, dict[str, float]]:
     """Win rate of sampled play by kind of world and by length of the solution."""
     streams = Streams(settings.evaluation.seed)
@@ -47,7 +47,7 @@ def score_playing(
         Draft(kind, about.skill, f"```python\n{draw_world(kind, length, draws).source}\n```", length)
         for kind, about in KINDS.items()
         for length in range(about.shortest, about.longest + 1)
-        for _ in range(WORLDS)
+        for _ in range(worlds)
     ]
     admitted = [
         (admission.draft.id, admission.environment)
@@ -65,7 +65,7 @@ def score_playing(
 
 
 def score_writing(
-    model: LocalModel, settings: Settings, sandbox: Sandbox, limits: Limits
+    model: LocalModel, settings: Settings, sandbox: Sandbox, limits: Limits, drafts: int = DRAFTS
 ) -> dict[str, dict[str, float]]:
     """By skill over all difficulties of the warm start, and over all skills as "all": see `share`."""
     streams, role = Streams(settings.evaluation.seed), settings.proposer
@@ -74,17 +74,17 @@ def score_writing(
         draw_request(draws, skill, difficulty)
         for skill in SKILLS
         for difficulty in range(1, LONGEST + 1)
-        for _ in range(DRAFTS)
+        for _ in range(drafts)
     ]
     prompts = [interactive_prompt(request, STYLE) for request in requests]
     groups = model.generate(
         prompts, 1, role.max_new_tokens, role.temperature, streams.torch("worlds written")
     )
-    drafts = [
+    written = [
         Draft(str(i), request.kind, group[0].text, request.difficulty)
         for i, (request, group) in enumerate(zip(requests, groups, strict=True))
     ]
-    admissions = admit(drafts, sandbox, GateSettings(limits=limits), ())
+    admissions = admit(written, sandbox, GateSettings(limits=limits), ())
     table = {"all": share(admissions, settings.credit.obey_tolerance)}
     for skill in SKILLS:
         own = [admission for admission in admissions if admission.draft.kind == skill]

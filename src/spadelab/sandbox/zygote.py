@@ -15,6 +15,7 @@ import json
 import os
 import pkgutil
 import resource
+import select
 import signal
 import socket
 import struct
@@ -30,6 +31,7 @@ from .runner import Program, Stage, renew_randomness
 CHANNEL = 3
 OUT_OF_MEMORY = 97
 NOBODY = 65534
+QUIET_MS = 10
 STANDARD_MODULES = """
     abc array base64 bisect calendar cmath collections collections.abc contextlib copy dataclasses
     datetime decimal enum fractions functools graphlib hashlib heapq itertools json keyword math numbers
@@ -69,6 +71,7 @@ def main(config: dict[str, Any]) -> None:
     allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
     stage = Stage(allowed | {"__future__"})
     rehearse(stage, 20)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # for the children: they inherit it
     for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK):
         resource.setrlimit(limit, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
@@ -139,6 +142,8 @@ class Zygote:
         self.pid = os.getpid()
         self.children: dict[int, int] = {}
         self.dying: list[int] = []
+        self.arrival = select.poll()
+        self.arrival.register(CHANNEL, select.POLLIN)
 
     def serve(self) -> None:
         """Answer control messages until the host closes the socket."""
@@ -197,13 +202,14 @@ class Zygote:
             os.dup2(self.null, descriptor)
         os.dup2(channel, CHANNEL)  # last: the null device may itself be number 3
         os.closerange(CHANNEL + 1, 65536)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
         renew_randomness()
-        # Everything up to here, and the pages that this touches, is paid before the program comes.
-        rehearse(self.stage, 1)
         _set_limits(cpu_seconds, self.size + (memory_mb << 20))
         if self.child_filter:
             self.child_filter.install()
+        # In a quiet moment the pages that a program needs are paid for before it comes. In a run of many
+        # programs one comes sooner, and a rehearsal would only be more work.
+        if not self.arrival.poll(QUIET_MS):
+            rehearse(self.stage, 1)
         try:
             _serve_program(_read_frame(), self.stage)
         except MemoryError:

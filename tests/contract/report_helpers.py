@@ -79,6 +79,7 @@ def make_measure(label: str, cycle: int, skill: float) -> dict[str, Any]:
     return {
         "label": label, "cycle": cycle, "tasks": 900, "accuracy": interval.estimate, "low": interval.low,
         "high": interval.high, "kinds": kinds, "cells": cells, "correct": correct, "faults": 0,
+        "counts": dict.fromkeys(kinds, 300),
     }  # fmt: skip
 
 

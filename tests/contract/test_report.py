@@ -121,7 +121,8 @@ def test_hostile_text_comes_out_as_text(tmp_path: Path) -> None:
         metrics = {"target": {hostile(): 1.0}, "solve_rate": {hostile(): 0.5}}
         run.record_cycle(0, metrics, admissions, episodes)
         kind = hostile()
-        measure = {**make_measure(hostile(), 0, 2.0), "kinds": {kind: 0.5}, "cells": {kind: {"1": 0.5}}}
+        parts = {"kinds": {kind: 0.5}, "counts": {kind: 900}, "cells": {kind: {"1": 0.5}}}
+        measure = {**make_measure(hostile(), 0, 2.0), **parts}
         write_evaluations(run, heldout=[measure, {**measure, "label": hostile()}])
         page = Page(write_report(run))
     assert "script" not in {tag for tag, _ in page.elements}

@@ -1,12 +1,15 @@
 """Where a cycle's time goes and whether memory grows: `python benchmarks/cycles.py [--cycles N] [--set ...]`.
 
 Runs the loop with a real run store in a temporary folder and prints the share of wall time spent outside
-model, learner and sandbox, and the resident memory at a tenth of the run and at its end.
+model, learner and sandbox, and the resident memory at each tenth of the run: a leak grows to the end,
+what fills up levels off. The last figure is what is left when the C library has given back its free pages.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import tempfile
 import time
 
@@ -27,7 +30,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    process, inside, early = psutil.Process(), 0.0, 0.0
+    process, inside, sizes = psutil.Process(), 0.0, list[float]()
     with tempfile.TemporaryDirectory() as folder:
         overrides = [*options.overrides, f"run.directory={folder}", "run.minutes=null"]
         overrides.append(f"self_play.rounds_per_iteration={options.cycles}")
@@ -43,13 +46,16 @@ def main() -> None:
                 if (cycle.number + 1) % settings.run.checkpoint_every == 0:
                     run.save_checkpoint(cycle.number, loop.files())
                 inside += sum(cycle.timings[name] for name in ("model", "learner", "sandbox"))
-                if cycle.number == options.cycles // 10:
-                    early = process.memory_info().rss / 2**20
+                if (cycle.number + 1) % max(1, options.cycles // 10) == 0:
+                    sizes.append(process.memory_info().rss / 2**20)
             wall = time.perf_counter() - start
-            end = process.memory_info().rss / 2**20
+            gc.collect()
+            ctypes.CDLL(None).malloc_trim(0)
+            trimmed = process.memory_info().rss / 2**20
     print(f"cycles {options.cycles}  seconds a cycle {wall / options.cycles:.2f}")
     print(f"outside model, learner and sandbox {1 - inside / wall:.1%} (checkpoints and records included)")
-    print(f"resident memory {early:.0f} -> {end:.0f} MiB ({end / early - 1:+.1%})")
+    print(f"resident memory {sizes[0]:.0f} -> {sizes[-1]:.0f} MiB ({sizes[-1] / sizes[0] - 1:+.1%})")
+    print(f"at each tenth {' '.join(f'{size:.0f}' for size in sizes)}, trimmed at the end {trimmed:.0f}")
 
 
 if __name__ == "__main__":

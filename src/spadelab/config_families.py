@@ -18,6 +18,7 @@ FAMILY_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "bandit": 0.5,
             "holdout": 0.1,
         },
+        "hinter": {"enabled": True},
         "credit": {"copy_discount": 0.25},
     }
 }

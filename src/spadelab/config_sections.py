@@ -29,7 +29,13 @@ RewardRule = Literal[
     "learning_potential",
 ]
 AdvantageRule = Literal["trrpp", "grpo", "dr_grpo", "rloo", "rae", "global"]
-BUNDLED_MODELS = {"tiny": "solver", "tiny-proposer": "proposer", "tiny-shared": "shared"}
+BUNDLED_MODELS = {
+    "tiny": "solver",
+    "tiny-proposer": "proposer",
+    "tiny-shared": "shared",
+    "tiny-worlds": "worlds-shared",
+    "tiny-worlds-solver": "worlds-solver",
+}
 """Names of the models in the package, and the roles they were warm-started for."""
 
 

@@ -10,7 +10,7 @@ FAMILY_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     "interactive": {
         "model": {"base_model_path": "tiny-worlds"},
         "proposer": {"model": "same"},
-        "solver": {"max_new_tokens": 16, "rollouts": 8},
+        "solver": {"max_new_tokens": 16, "rollouts": 4},
         "self_play": {
             "tasks_per_round": 24,
             "task_types": dict.fromkeys(get_args(Skill), 1.0),

@@ -143,11 +143,9 @@ class Loop:
         for name, returns in (arms or {}).items():
             delayed.observe(self.next_cycle, name, returns)
         held = delayed.flush() if arms is None else delayed.due(self.next_cycle)
-        written = [(h.admission.environment, h.won) for h in held if h.admission.environment]
-        copies = self.family.copies([environment for environment, _ in written])
-        luck = self.family.luck([environment for environment, won in written if won], self.streams)
+        copies = self.family.copies([h.admission.environment for h in held if h.admission.environment])
         paid, rewards = assignment.credit_proposer(
-            held, self.settings, self.estimators["proposer"], self.potential, self.broken, copies, luck
+            held, self.settings, self.estimators["proposer"], self.potential, self.broken, copies
         )
         rows[writer] += paid
         return rewards, list(copies.values())

@@ -88,7 +88,8 @@ class Environment:
     the exact content.
 
     An interactive environment has `kind` = skill and `difficulty` = mean number of turns that its own
-    solution takes. `entry` is the name of the class, `turns` is MAX_TURNS, `message` the summary.
+    solution takes. `entry` is the name of the class, `turns` is MAX_TURNS, `message` the summary. `luck`
+    is the win rate that play without any thought had in the gates.
     """
 
     id: str
@@ -108,6 +109,7 @@ class Environment:
     turns: int = 0
     action_format: str = ""
     demonstrations: tuple[Demonstration, ...] = ()
+    luck: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

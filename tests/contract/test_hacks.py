@@ -13,9 +13,10 @@ from spadelab.command.auditing import audit_hacks
 from spadelab.credit.regret import beats_luck, environment_reward
 from spadelab.credit.rewards import count_wins
 from spadelab.environments.interactive.contract import read_manifest
+from spadelab.environments.interactive.gates import GateSettings, judge_source
 from spadelab.errors import UserError
 from spadelab.evaluation.hacks import Finding, audit, load_planted, maximum
-from spadelab.play.scripted import POLICIES, half_oracle, measure_luck, play, recite
+from spadelab.play.scripted import POLICIES, half_oracle, play, recite
 from spadelab.records import Demonstration, Environment, Turn
 from spadelab.sandbox import Limits, Sandbox
 
@@ -66,14 +67,13 @@ def test_the_maximum_is_reached_at_the_frontier() -> None:
 @pytest.mark.parametrize("name", ["lottery", "free_seeds"])
 def test_without_the_test_of_luck_a_lottery_would_pay(name: str, sandbox: Sandbox) -> None:
     environment = ungated(name, *"ABCDE")
-    stream = random.Random(1)
     returns = play(
         environment, sandbox, SEEDS, recite(environment.demonstrations[0]), Limits(), random.Random(0)
     )
-    wins = count_wins(returns)
-    (luck,) = measure_luck([environment], sandbox, SEEDS, Limits(), stream)
     assert environment_reward("frontier", returns) / maximum(16) > 0.2
-    assert 0 < luck < 0.5 and not beats_luck(wins, 16, luck)
+    admission = judge_source(PLANTED[name].source, sandbox, GateSettings())
+    luck = admission.environment.luck if admission.environment else 1.0
+    assert luck > 0.1 and not beats_luck(count_wins(returns), 16, luck)
 
 
 def test_scripted_play_ends_and_pays_what_it_should(sandbox: Sandbox) -> None:

@@ -40,7 +40,7 @@ def admission(name: str | None, asked: int = 3, code: str = "") -> Admission:
     return Admission(draft, (Check("gate", True),), environment(name))
 
 
-def pay(admissions, solved, settings=SETTINGS, broken=(), copies=None, luck=None):
+def pay(admissions, solved, settings=SETTINGS, broken=(), copies=None):
     """Rows and rewards of admissions whose environments were won as `solved` says, (wins, n) by name."""
     held = []
     for item in admissions:
@@ -48,7 +48,7 @@ def pay(admissions, solved, settings=SETTINGS, broken=(), copies=None, luck=None
         window = (Arms((1.0,) * wins + (0.0,) * (n - wins)),) if n else ()
         held.append(Held(0, 0, item, window))
     estimate = make_estimator("trrpp")
-    return credit_proposer(held, settings, estimate, SkillPotential(), set(broken), copies or {}, luck or {})
+    return credit_proposer(held, settings, estimate, SkillPotential(), set(broken), copies or {})
 
 
 def test_solver_advantages_are_within_the_task_and_faults_are_dropped():
@@ -116,7 +116,8 @@ def test_near_copies_earn_less():
 
 
 def test_wins_that_luck_explains_earn_nothing():
-    _, rewards = pay([admission("a"), admission("b")], {"a": (2, 4), "b": (2, 4)}, luck={"a": 0.3})
+    lucky = replace(admission("a"), environment=replace(environment("a"), luck=0.3))
+    _, rewards = pay([lucky, admission("b")], {"a": (2, 4), "b": (2, 4)})
     assert rewards == [0.0, pytest.approx(0.6)]
 
 

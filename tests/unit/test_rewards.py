@@ -53,7 +53,7 @@ def paid(admission: Admission, wins: int, n: int, rule: str, invalid: float) -> 
     chosen, _ = load_settings(None, [f"credit.proposer_reward={rule}", f"credit.invalid_reward={invalid}"])
     window = (Arms((1.0,) * wins + (0.0,) * (n - wins)),) if n else ()
     held = [Held(0, 0, admission, window)]
-    _, (reward,) = credit_proposer(held, chosen, make_estimator("trrpp"), SkillPotential(), (), {}, {})
+    _, (reward,) = credit_proposer(held, chosen, make_estimator("trrpp"), SkillPotential(), (), {})
     return reward
 
 

@@ -69,14 +69,13 @@ def credit_proposer(
     potential: SkillPotential,
     broken: Collection[str],
     copies: Mapping[str, float],
-    luck: Mapping[str, float],
 ) -> tuple[list[Row], list[float]]:
     """Rows and rewards of the drafts that are due, the rejected ones included.
 
     A draft that the machinery failed to judge, in the gates or in play, is neither paid nor punished;
     neither is one that happens to be in the held-out benchmark. `broken` has the ids of environments
-    that failed in play, `copies` the share of near copies by environment id, `luck` the win rate of
-    thoughtless play: wins that luck explains earn nothing.
+    that failed in play, `copies` the share of near copies by environment id. Wins that luck explains earn
+    nothing.
     """
     judged = [h for h in held if h.admission.rejection not in MACHINERY and _is_measured(h, broken)]
     earned = earn(judged, settings.credit.proposer_reward, potential, broken, settings.credit.delay > 0)
@@ -89,8 +88,7 @@ def credit_proposer(
         if not obeys(asked, environment.difficulty, settings.credit.obey_tolerance):
             value = min(value, 0.0)
         returns = plain_returns(item.window)
-        chance = luck.get(environment.id)
-        if chance is not None and not beats_luck(count_wins(returns), len(returns), chance):
+        if environment.luck and not beats_luck(count_wins(returns), len(returns), environment.luck):
             value = min(value, 0.0)
         rewards.append(discount(value, copies.get(environment.id, 0.0), settings.credit.copy_discount))
     if settings.training.method == "sft" or not settings.proposer.train:

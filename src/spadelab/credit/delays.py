@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 from spadelab.credit.regret import Arms
-from spadelab.environments.interactive.session import WIN
 from spadelab.records import Admission
 
 
@@ -33,11 +32,6 @@ class Held:
     version: int
     admission: Admission
     window: tuple[Arms, ...] = ()
-
-    @property
-    def won(self) -> bool:
-        """Whether the environment was won at least once."""
-        return any(value >= WIN for arms in self.window for value in arms.plain)
 
 
 class DelayedCredit:

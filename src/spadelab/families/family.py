@@ -56,9 +56,6 @@ class Family(Stateful, Protocol):
     def copies(self, environments: Sequence[Environment]) -> Mapping[str, float]:
         """Share of near copies among the others, by environment id; 0 for ids that are not named."""
 
-    def luck(self, environments: Sequence[Environment], streams: Streams) -> Mapping[str, float]:
-        """Win rate of thoughtless play, by environment id; 0 for ids that are not named."""
-
     def demonstrate(
         self, model: LocalModel, environment: Environment, stream: random.Random
     ) -> Sequence[Generation]:

@@ -18,7 +18,6 @@ from spadelab.models.local import LocalModel, Message
 from spadelab.play.conversation import Conversation
 from spadelab.play.hints import draw_hints, has_hint
 from spadelab.play.interactive import Instance, play_instances
-from spadelab.play.scripted import measure_luck
 from spadelab.records import Admission, Demonstration, Draft, Environment, Episode, Generation
 from spadelab.rng import Streams
 from spadelab.roles.actions import write_action
@@ -130,13 +129,6 @@ class InteractiveFamily:
         shares = cluster_shares([fingerprint(e.source) for e in environments])
         own = 1 / max(1, len(environments))
         return {e.id: share - own for e, share in zip(environments, shares, strict=True)}
-
-    def luck(self, environments: Sequence[Environment], streams: Streams) -> Mapping[str, float]:
-        """Win rate of thoughtless play on as many fresh seeds as the solver had, by id."""
-        draws = streams.python("luck")
-        seeds = [draws.getrandbits(31) for _ in range(self.settings.solver.rollouts)]
-        measured = measure_luck(environments, self.sandbox, seeds, self.gates.limits, draws)
-        return {e.id: luck for e, luck in zip(environments, measured, strict=True)}
 
     def demonstrate(
         self, model: LocalModel, environment: Environment, stream: random.Random

@@ -60,10 +60,6 @@ class ProgramFamily:
         """Nothing: only exact copies are known among programs, and the gates reject them."""
         return {}
 
-    def luck(self, environments: Sequence[Environment], streams: Streams) -> Mapping[str, float]:
-        """Nothing: the gates refuse tasks with few possible answers."""
-        return {}
-
     def demonstrate(
         self, model: LocalModel, environment: Environment, stream: random.Random
     ) -> Sequence[Generation]:

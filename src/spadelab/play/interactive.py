@@ -18,13 +18,14 @@ from spadelab.environments.interactive.session import (
 )
 from spadelab.models.local import LocalModel
 from spadelab.play.conversation import Conversation
-from spadelab.play.scripted import OPEN_SESSIONS
 from spadelab.records import Environment, Episode, Generation, Score, Turn
 from spadelab.roles.actions import read_action
 from spadelab.roles.briefing import solver_opening
 from spadelab.roles.quoting import escape
 from spadelab.sandbox import Limits, Sandbox
 
+# Processes that are open at the same time.
+OPEN_SESSIONS = 256
 # Fewest tokens that a reply must have room for.
 ROOM = 4
 _NOTHING = Generation("", (), (), (), "length")

@@ -1,4 +1,4 @@
-"""Scripted play: policies that need no model, and how far luck alone carries."""
+"""Scripted play: policies that need no model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from spadelab.environments.interactive.session import (
-    WIN,
     Session,
     ask,
     episode_return,
@@ -21,8 +20,6 @@ from spadelab.sandbox import Limits, Sandbox
 
 Policy = Callable[[Session, random.Random], str]
 
-# Processes that are open at the same time.
-OPEN_SESSIONS = 256
 _PIECES = re.compile(r"\w+")
 
 
@@ -35,27 +32,14 @@ def play(
     stream: random.Random,
 ) -> list[float]:
     """The returns of a scripted policy, one episode a seed, those that ended in a fault left out."""
-    returns = play_all([(environment, seed, act) for seed in seeds], sandbox, limits, stream)
-    return [value for value in returns if value is not None]
-
-
-def play_all(
-    games: Sequence[tuple[Environment, int, Policy]], sandbox: Sandbox, limits: Limits, stream: random.Random
-) -> list[float | None]:
-    """The return of one episode of each game, all in step with each other; None where it ended in a fault."""
-    returns: list[float | None] = []
-    for start in range(0, len(games), OPEN_SESSIONS):
-        chunk = games[start : start + OPEN_SESSIONS]
-        sessions = open_sessions(sandbox, [(environment, seed) for environment, seed, _ in chunk], limits)
-        players = [(session, act) for session, (_, _, act) in zip(sessions, chunk, strict=True)]
-        try:
-            while active := [(session, act) for session, act in players if not session.over]:
-                step_sessions(sandbox, [(session, act(session, stream)) for session, act in active])
-            returns += [None if session.fault else episode_return(session) for session in sessions]
-        finally:
-            for session in sessions:
-                session.close()
-    return returns
+    sessions = open_sessions(sandbox, [(environment, seed) for seed in seeds], limits)
+    try:
+        while active := [session for session in sessions if not session.over]:
+            step_sessions(sandbox, [(session, act(session, stream)) for session in active])
+        return [episode_return(session) for session in sessions if session.fault is None]
+    finally:
+        for session in sessions:
+            session.close()
 
 
 def draw_token(session: Session, stream: random.Random) -> str:
@@ -102,41 +86,3 @@ def half_oracle(environment: Environment, sandbox: Sandbox, seeds: Sequence[int]
         return str(actions[len(session.steps)])
 
     return act
-
-
-def measure_luck(
-    environments: Sequence[Environment],
-    sandbox: Sandbox,
-    seeds: Sequence[int],
-    limits: Limits,
-    stream: random.Random,
-) -> list[float]:
-    """The win rate of the luckiest thoughtless play of each environment, on `seeds`. For `beats_luck`.
-
-    Plays: silence, echo, words seen, legal moves at random, and the solutions of other instances, which
-    count as one play pooled over the demonstrations. Every episode has a fresh process, as in real play.
-    """
-    games: list[tuple[Environment, int, Policy]] = []
-    places: list[tuple[int, int]] = []
-    for number, environment in enumerate(environments):
-        for kind, policies in enumerate(_thoughtless(environment)):
-            for act in policies:
-                games += [(environment, seed, act) for seed in seeds]
-                places += [(number, kind)] * len(seeds)
-    wins: dict[tuple[int, int], list[bool]] = {}
-    for place, value in zip(places, play_all(games, sandbox, limits, stream), strict=True):
-        if value is not None:
-            wins.setdefault(place, []).append(value >= WIN)
-    luck = [0.0] * len(environments)
-    for (number, _), won in wins.items():
-        luck[number] = max(luck[number], sum(won) / len(won))
-    return luck
-
-
-def _thoughtless(environment: Environment) -> list[list[Policy]]:
-    moves = [turn.action for demonstration in environment.demonstrations for turn in demonstration.turns]
-    return [
-        [recite(demonstration) for demonstration in environment.demonstrations],
-        [lambda session, stream: stream.choice(moves)],
-        *([POLICIES[name]] for name in ("null", "echo", "random tokens")),
-    ]

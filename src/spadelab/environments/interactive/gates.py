@@ -24,7 +24,7 @@ from spadelab.environments.trials import Rejected
 from spadelab.records import Admission, Demonstration, Draft, Environment, Turn
 from spadelab.sandbox import Limits, Sandbox
 
-FURTHER_SEEDS = 12
+FURTHER_SEEDS = 16
 """Seeds beyond the gate seeds: reset, and played at random."""
 
 
@@ -187,4 +187,5 @@ def _make_environment(candidate: _Candidate, evidence: Evidence, cycle: int) -> 
         turns=manifest.max_turns,
         action_format=manifest.action_format,
         demonstrations=demonstrations,
+        luck=verdicts.measure_luck(evidence),
     )

@@ -23,6 +23,8 @@ _CODES = {
     "output_limit": "output_too_long",
     "protocol_error": "crash",
 }
+THOUGHTLESS = ("junk", "borrowed", "sweep", "random:actions", "random:words")
+"""Groups of probes that do not look at the instance."""
 _TOKEN = re.compile(r"[^\W_]+")
 
 
@@ -148,10 +150,16 @@ def check_nontrivial(evidence: Evidence, most: float) -> None:
         raise Rejected(
             "answer_shown", "the winning actions always stand at the same place of the observation"
         )
-    for group in ("junk", "borrowed", "sweep", "random:actions", "random:words"):
-        rate, highest = _win_rate([p for p in evidence.plays if p.policy.startswith(group)], most)
-        if rate > highest:
+    for group in THOUGHTLESS:
+        rate, count = _win_rate(evidence, group)
+        # What a true rate of `most` reaches in 19 of 20 samples.
+        if count and rate > most + 1.64 * _deviation(most, count):
             raise Rejected("trivial", f"{_describe(group)} wins {rate:.0%} of the episodes")
+
+
+def measure_luck(evidence: Evidence) -> float:
+    """The win rate of the luckiest play among those at random and the solutions of other instances."""
+    return max(_win_rate(evidence, group)[0] for group in THOUGHTLESS if group not in ("junk", "sweep"))
 
 
 def check_robust(evidence: Evidence) -> None:
@@ -192,18 +200,18 @@ def check_hints(evidence: Evidence) -> None:
         check_hint(instance.hint, [[step.action for step in session.steps]], seen)
 
 
-def _win_rate(plays: Iterable[Play], most: float) -> tuple[float, float]:
-    """The mean of the seeds' win rates, and what a true rate of `most` reaches in 19 of 20 samples.
+def _win_rate(evidence: Evidence, group: str) -> tuple[float, int]:
+    """The mean of the seeds' win rates in a group of probes, and the number of seeds.
 
     Episodes of one seed are no independent samples: what wins one of them may win them all.
     """
-    rates = [
-        sum(play.won for play in some) / len(some)
-        for some in _by_seed(p for p in plays if not p.fault).values()
-    ]
-    if not rates:
-        return 0.0, 1.0
-    return math.fsum(rates) / len(rates), most + 1.64 * math.sqrt(most * (1 - most) / len(rates))
+    plays = _by_seed(p for p in evidence.plays if p.policy.startswith(group) and not p.fault)
+    rates = [sum(play.won for play in some) / len(some) for some in plays.values()]
+    return math.fsum(rates) / max(1, len(rates)), len(rates)
+
+
+def _deviation(rate: float, samples: int) -> float:
+    return math.sqrt(rate * (1 - rate) / samples)
 
 
 def _timeout_pays(evidence: Evidence) -> bool:

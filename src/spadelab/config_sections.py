@@ -35,6 +35,7 @@ BUNDLED_MODELS = {
     "tiny-shared": "shared",
     "tiny-worlds": "worlds-shared",
     "tiny-worlds-solver": "worlds-solver",
+    "tiny-worlds-proposer": "worlds-proposer",
 }
 """Names of the models in the package, and the roles they were warm-started for."""
 

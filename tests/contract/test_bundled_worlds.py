@@ -14,7 +14,7 @@ from spadelab.models.local import LocalModel, resolve_model
 SETTINGS, _ = load_settings(None, ["self_play.family=interactive"])
 
 
-@pytest.mark.parametrize("name", ["tiny-worlds"])
+@pytest.mark.parametrize("name", ["tiny-worlds", "tiny-worlds-proposer"])
 def test_drafts_are_admitted_at_the_difficulty_asked(sandbox, name):
     model = LocalModel.load(resolve_model(name), 512)
     rates = score_writing(model, SETTINGS, sandbox, program_limits(SETTINGS), drafts=1)

@@ -28,7 +28,9 @@ from spadelab.records import Environment
 from spadelab.rng import Streams
 from spadelab.sandbox import Sandbox
 
-SHARED = ("model.base_model_path=tiny-shared", "proposer.model=same")
+SHARED = ("model.base_model_path={shared}", "proposer.model=same")
+# The bundled model that plays both roles.
+SHARED_MODELS = {"programs": "tiny-shared", "interactive": "tiny-worlds"}
 # What each arm changes in the settings; "start" and "start_shared" are only measured.
 ARMS: dict[str, tuple[str, ...]] = {
     "start": (),
@@ -44,12 +46,17 @@ ARMS: dict[str, tuple[str, ...]] = {
     "shared": SHARED,
 }
 # Arms that make sense for one family only.
-ONLY = {"library": "interactive", "start_shared": "programs", "shared": "programs"}
+ONLY = {"library": "interactive"}
 # The warm start that is continued.
-WARM_STARTS = {"programs": "solver", "interactive": "world-shared"}
+WARM_STARTS = {"programs": "solver", "interactive": "world-solver"}
 RESULTS = "results.jsonl"
 STRETCH = 0.15  # share of the cycles that counts as early, and as late
 JUDGED_TASKS = 300
+
+
+def arm_overrides(arm: str, settings: Settings) -> list[str]:
+    """What the arm changes in these settings."""
+    return [text.format(shared=SHARED_MODELS[settings.self_play.family]) for text in ARMS[arm]]
 
 
 def arms_of(settings: Settings) -> list[str]:

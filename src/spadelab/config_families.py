@@ -8,8 +8,8 @@ from spadelab.config_self_play import Skill
 
 FAMILY_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     "interactive": {
-        "model": {"base_model_path": "tiny-worlds"},
-        "proposer": {"model": "same"},
+        "model": {"base_model_path": "tiny-worlds-solver"},
+        "proposer": {"model": "tiny-worlds-proposer"},
         "solver": {"max_new_tokens": 16, "rollouts": 4},
         "self_play": {
             "tasks_per_round": 24,
@@ -20,6 +20,8 @@ FAMILY_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
         },
         "hinter": {"enabled": True},
         "credit": {"copy_discount": 0.25},
+        # A lesson is as many conversations as there were gate seeds.
+        "training": {"gold_replay": 80},
     }
 }
 

@@ -131,10 +131,10 @@ class Loop:
         lessons = assignment.unmastered(
             taught, solve_counts(trained), settings.training.gold_tasks == "frontier"
         )
-        draws, stream = self.streams.python("curriculum"), self.streams.python("demonstrations")
+        draws = self.streams.python("curriculum")
         lessons = self.curriculum.learn(lessons, settings.training.gold_replay, draws)
         return rows + assignment.credit_gold(
-            lessons, lambda e: self.family.demonstrate(model, e, stream), settings, model.version
+            lessons, lambda e: self.family.demonstrate(model, e), settings, model.version
         )
 
     def pay(self, writer: str, arms: Mapping[str, Arms] | None, rows: Rows) -> tuple[list[float], ...]:

@@ -132,11 +132,12 @@ def test_a_demonstration_is_the_solution_in_the_words_of_its_format(sandbox: San
     settings, _ = load_settings(None, ["self_play.family=interactive", "model.max_seq_len=4096"])
     family = InteractiveFamily(settings, sandbox)
     model = build_model(Recipe("world-solver", hidden=32, layers=1, heads=2, max_length=4096))
-    (sequence,) = family.demonstrate(model, environment, Streams(0).python("x"))
-    drawn = model.tokenizer.decode([i for i, s in zip(sequence.ids, sequence.sampled, strict=True) if s])
-    talks = [demonstrate(environment, shown, "compact") for shown in environment.demonstrations]
-    replies = ["".join(m["content"] + "<|end|>" for m in talk if m["role"] == "assistant") for talk in talks]
-    assert drawn in replies
+    sequences = family.demonstrate(model, environment)
+    assert len(sequences) == len(environment.demonstrations) > 1
+    for sequence, shown in zip(sequences, environment.demonstrations, strict=True):
+        drawn = model.tokenizer.decode([i for i, s in zip(sequence.ids, sequence.sampled, strict=True) if s])
+        talk = demonstrate(environment, shown, "compact")
+        assert drawn == "".join(m["content"] + "<|end|>" for m in talk if m["role"] == "assistant")
     mark = {"text": "weigh", "boxed": "\\boxed{", "tool_call": "<tool_call>"}[environment.action_format]
     assert mark in drawn
 

@@ -44,7 +44,7 @@ def test_uniform_mode_covers_the_whole_range_whatever_the_solver_does():
 def test_fixed_mode_writes_once_and_then_only_samples():
     curriculum = Curriculum(settings("self_play.mode=fixed"), [])
     stream = random.Random(0)
-    assert len(curriculum.plan(0, stream)) == FIXED_TASKS
+    assert len(curriculum.plan(0, stream)) == FIXED_TASKS["programs"]
     written = [admit(f"t{i}") for i in range(40)]
     first = curriculum.select(0, written, stream)
     assert curriculum.plan(1, stream) == []

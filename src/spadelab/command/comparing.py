@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from spadelab.command.boundary import hush_libraries
-from spadelab.comparison import ARMS, arms_of, compare, run_arm, tabulate
+from spadelab.comparison import ARMS, arm_overrides, arms_of, compare, run_arm, tabulate
 from spadelab.config import load_settings
 from spadelab.errors import UserError
 
@@ -45,7 +45,9 @@ def train_arm(
     """One arm with one seed; prints its result as JSON. Runs as a process of its own."""
     hush_libraries()
     budget = [f"run.seed={seed}", f"run.cpu_seconds={cpu_seconds}", "self_play.rounds_per_iteration=1000000"]
-    settings, _ = load_settings(config, [*(overrides or []), "run.minutes=null", *ARMS[arm], *budget])
+    base, _ = load_settings(config, overrides or [])
+    chosen = [*(overrides or []), "run.minutes=null", *arm_overrides(arm, base), *budget]
+    settings, _ = load_settings(config, chosen)
     print(json.dumps(run_arm(arm, seed, settings, cpu_seconds)))
 
 

@@ -18,7 +18,7 @@ from spadelab.records import Admission, Environment
 from spadelab.roles.proposer import Request
 
 # Tasks of the "fixed" baseline: written once by the start proposer at uniform difficulty.
-FIXED_TASKS = 512
+FIXED_TASKS = {"programs": 512, "interactive": 128}
 BUFFER_CAPACITY = 1024
 # Latest unmastered tasks that are imitated again.
 LESSONS = 512
@@ -30,6 +30,7 @@ class Curriculum:
     def __init__(self, settings: Settings, seeds: Iterable[Environment]) -> None:
         play = settings.self_play
         self.mode, self.size, self.references = play.mode, play.tasks_per_round, settings.proposer.references
+        self.fixed_tasks = FIXED_TASKS[play.family]
         self.tolerance = settings.credit.obey_tolerance
         self.shares = {kind: share for kind, share in play.task_types.items() if share > 0}
         self.targets: dict[str, DifficultyTarget] = {
@@ -52,7 +53,7 @@ class Curriculum:
         """The drafts to ask for in this cycle; none while the last ones are still played."""
         if self.mode == "library" or (self.mode == "fixed" and self.fixed) or cycle % self.interval:
             return []
-        count = FIXED_TASKS if self.mode == "fixed" else self.size - self.revisits
+        count = self.fixed_tasks if self.mode == "fixed" else self.size - self.revisits
         shares = self.bandit.shares()
         kinds = stream.choices(list(shares), weights=list(shares.values()), k=count)
         return [Request(kind, self._difficulty(kind, stream), self._examples(kind, stream)) for kind in kinds]

@@ -16,7 +16,7 @@ from spadelab.config import Settings
 from spadelab.environments.interactive.contract import FAMILY as INTERACTIVE
 from spadelab.environments.interactive.session import WIN
 from spadelab.environments.programs import shape_key, task_key
-from spadelab.evaluation.heldout_worlds import load_heldout
+from spadelab.evaluation.heldout_worlds import draw_heldout, load_heldout
 from spadelab.evaluation.statistics import Interval, wilson
 from spadelab.models.local import LocalModel
 from spadelab.models.tiny.tasks import draw_environment
@@ -30,16 +30,21 @@ from spadelab.sandbox import Limits, Sandbox
 # statements to three times what the warm start showed.
 LEVELS = {"deduction": range(1, 17), "abduction": range(1, 17), "induction": range(1, 9)}
 
-# Instances of each hand-written environment that are played.
+# Instances of each interactive environment that are played.
 SEEDS = tuple(range(9001, 9009))
+BY_HAND = "hand-written"
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """Environments to be played once each; `seeds[i]` is the instance of an interactive one."""
+    """Environments to be played once each.
+
+    `seeds[i]` is the instance of an interactive one; `labels[i]` says in which part of the results it counts.
+    """
 
     environments: tuple[Environment, ...]
     seeds: tuple[int, ...]
+    labels: tuple[str, ...]
 
     def __len__(self) -> int:
         """Number of episodes."""
@@ -53,19 +58,28 @@ class Benchmark:
 
     def thin(self, step: int) -> Benchmark:
         """Every `step`-th episode."""
-        return Benchmark(self.environments[::step], self.seeds[::step])
+        return Benchmark(self.environments[::step], self.seeds[::step], self.labels[::step])
 
 
 def benchmark_of(environments: Sequence[Environment]) -> Benchmark:
     """The given environments, an interactive one on an instance that its id decides."""
-    return Benchmark(tuple(environments), tuple(int(e.id[:7], 16) for e in environments))
+    return Benchmark(
+        tuple(environments),
+        tuple(int(e.id[:7], 16) for e in environments),
+        tuple(e.kind for e in environments),
+    )
 
 
 def build_benchmark(settings: Settings) -> Benchmark:
     """The held-out benchmark of the family that the settings name."""
     if settings.self_play.family == INTERACTIVE:
-        worlds = load_heldout()
-        return Benchmark(tuple(e for e in worlds for _ in SEEDS), SEEDS * len(worlds))
+        written, drawn = load_heldout(), draw_heldout()
+        labels = [BY_HAND] * len(written) + [environment.kind for environment in drawn]
+        return Benchmark(
+            tuple(e for e in (*written, *drawn) for _ in SEEDS),
+            SEEDS * len(labels),
+            tuple(label for label in labels for _ in SEEDS),
+        )
     return benchmark_of(build_heldout(settings.evaluation.seed, settings.evaluation.tasks))
 
 
@@ -128,7 +142,7 @@ def evaluate(
     generator = Streams(settings.evaluation.seed).torch("evaluation")
     episodes = play_once(model, benchmark, settings, sandbox, limits, generator)
     return HeldOutResult(
-        tuple(e.kind for e in benchmark.environments),
+        benchmark.labels,
         tuple(e.difficulty for e in benchmark.environments),
         tuple(float(episode.score.reward >= WIN) for episode in episodes),
         sum(episode.score.fault for episode in episodes),

@@ -1,22 +1,27 @@
-"""The held-out suite of interactive environments: written by hand, never trained on.
+"""The held-out suites of interactive environments, never trained on.
 
-Four levels, from two turns to far beyond the bundled models' warm start. Observations and actions look
-like those of the grammar (`models/tiny/worlds.py`), so that a bundled model can play them; constants,
-combinations and some of the structure (rings, transfers, locks, moves to the left) are not in it.
+One is written by hand, in four levels, from two turns to far beyond the bundled models' warm start. Its
+observations and actions look like those of the grammar (`models/tiny/worlds.py`), so that a bundled model
+can play them; constants, combinations and some of the structure (rings, transfers, locks, moves to the left)
+are not in it. The other is drawn from the grammar by a fixed seed: what was learned shows there first.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
 from spadelab.environments.interactive.contract import FAMILY, read_manifest
 from spadelab.environments.interactive.novelty import environment_key
 from spadelab.environments.syntax import parse_program
+from spadelab.models.tiny.worlds import KINDS, draw_world
 from spadelab.records import Environment
 
+DRAWN_SEED = 20261129
+DRAWN_LENGTHS = (2, 4, 6, 8, 10)
 WORLDS = Path(__file__).parent / "worlds"
 
 
@@ -24,6 +29,16 @@ def load_heldout() -> list[Environment]:
     """The suite in the order of level and name; `difficulty` is the number of turns of the solution."""
     files = sorted(file for file in WORLDS.glob("*.py") if not file.name.startswith("_"))
     return [_load(file.read_text(encoding="utf-8")) for file in files]
+
+
+def draw_heldout() -> list[Environment]:
+    """The drawn suite: every kind of the grammar at each of DRAWN_LENGTHS that it has."""
+    stream, suite = random.Random(DRAWN_SEED), []
+    for name, kind in KINDS.items():
+        for length in DRAWN_LENGTHS:
+            if kind.shortest <= length <= kind.longest:
+                suite.append(_load(draw_world(name, length, stream).source, length))
+    return suite
 
 
 def level_of(environment: Environment) -> int:
@@ -36,7 +51,7 @@ def heldout_world_keys(environments: Iterable[Environment]) -> frozenset[str]:
     return frozenset(environment.key for environment in environments)
 
 
-def _load(source: str) -> Environment:
+def _load(source: str, length: int = 0) -> Environment:
     tree = parse_program(source)
     manifest = read_manifest(tree)
     return Environment(
@@ -47,7 +62,7 @@ def _load(source: str) -> Environment:
         source=source,
         inputs=(),
         outputs=(),
-        difficulty=_read_length(tree),
+        difficulty=length or _read_length(tree),
         message=manifest.summary,
         name=manifest.name,
         entry=manifest.class_name,

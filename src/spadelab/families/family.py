@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -56,9 +55,7 @@ class Family(Stateful, Protocol):
     def copies(self, environments: Sequence[Environment]) -> Mapping[str, float]:
         """Share of near copies among the others, by environment id; 0 for ids that are not named."""
 
-    def demonstrate(
-        self, model: LocalModel, environment: Environment, stream: random.Random
-    ) -> Sequence[Generation]:
+    def demonstrate(self, model: LocalModel, environment: Environment) -> Sequence[Generation]:
         """Right play of one instance as training sequences; none when it does not fit the context."""
 
     def remember(

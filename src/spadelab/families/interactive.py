@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
@@ -130,12 +129,20 @@ class InteractiveFamily:
         own = 1 / max(1, len(environments))
         return {e.id: share - own for e, share in zip(environments, shares, strict=True)}
 
-    def demonstrate(
-        self, model: LocalModel, environment: Environment, stream: random.Random
+    def demonstrate(self, model: LocalModel, environment: Environment) -> Sequence[Generation]:
+        """The environment's own solution, played on each of the gate seeds."""
+        plays = [self._recite(model, environment, shown) for shown in environment.demonstrations]
+        return [
+            sequence
+            for sequences in plays
+            if all(len(s.prompt_ids) + len(s.ids) <= model.max_length for s in sequences)
+            for sequence in sequences
+        ]
+
+    def _recite(
+        self, model: LocalModel, environment: Environment, demonstration: Demonstration
     ) -> Sequence[Generation]:
-        """The environment's own solution, played on one of the gate seeds."""
-        chosen = stream.choice(environment.demonstrations)
-        opening, *messages = demonstrate(environment, chosen, self.settings.solver.prompts)
+        opening, *messages = demonstrate(environment, demonstration, self.settings.solver.prompts)
         conversation = Conversation(model, opening["content"])
         for message in messages:
             if message["role"] == "user":
@@ -143,9 +150,7 @@ class InteractiveFamily:
             else:
                 ids = model.encode_completion(message["content"])
                 conversation.add_reply(Generation(message["content"], (), ids, (0.0,) * len(ids), "stop"))
-        sequences = conversation.generations()
-        fits = all(len(s.prompt_ids) + len(s.ids) <= model.max_length for s in sequences)
-        return sequences if fits else ()
+        return conversation.generations()
 
     def remember(
         self,

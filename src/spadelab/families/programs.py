@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
@@ -60,9 +59,7 @@ class ProgramFamily:
         """Nothing: only exact copies are known among programs, and the gates reject them."""
         return {}
 
-    def demonstrate(
-        self, model: LocalModel, environment: Environment, stream: random.Random
-    ) -> Sequence[Generation]:
+    def demonstrate(self, model: LocalModel, environment: Environment) -> Sequence[Generation]:
         """The answer that execution recorded."""
         ids = model.encode_completion(gold(environment))
         prompt = model.encode_prompt(solver_prompt(environment, self.settings.solver.prompts))

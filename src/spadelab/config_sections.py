@@ -191,8 +191,8 @@ class TrainingSettings(Section):
     """Rows in a micro batch."""
     epochs_per_iteration: int = Field(default=1, ge=1, le=100)
     """Passes over the rows of a cycle."""
-    policy_weight: NonNegative = 0.2
-    """Weight of the policy gradient; beside the gold term a full one does harm (benchmarks/learning.md)."""
+    policy_weight: NonNegative = 1.0
+    """Weight of the policy gradient beside the gold term."""
     gold_weight: NonNegative = 1.0
     """Weight of imitating correct answers that execution provided; 0: pure RL."""
     gold_tasks: Literal["frontier", "unmastered"] = "unmastered"

@@ -33,7 +33,7 @@ def check_model(name: str) -> Path:
         role = BUNDLED_MODELS[name]
         raise UserError(
             f"{folder}: the bundled model {name} is missing from this installation; install spadelab again "
-            f"or make it with spadelab warmstart --role {role} --out {folder}."
+            f"or make it with spadelab warmstart --role {role.replace("worlds", "world")} --out {folder}."
         ) from None
     return folder
 

@@ -30,10 +30,10 @@ def check_model(name: str) -> Path:
     try:
         check_model_folder(folder)
     except UserError:
-        role = BUNDLED_MODELS[name]
+        role = BUNDLED_MODELS[name].replace("worlds", "world")
         raise UserError(
             f"{folder}: the bundled model {name} is missing from this installation; install spadelab again "
-            f"or make it with spadelab warmstart --role {role.replace("worlds", "world")} --out {folder}."
+            f"or make it with spadelab warmstart --role {role} --out {folder}."
         ) from None
     return folder
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerBase
 
-Message = dict[str, str]
-"""One message as chat templates take it: "role" and "content"."""
+from spadelab.models.local import Message
 
 
 def encode_conversation(

@@ -19,14 +19,14 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from spadelab.environments.seeds import identity_environments
 from spadelab.environments.tasks import gold, propose_text
-from spadelab.learning.conversations import Message, encode_conversation
+from spadelab.learning.conversations import encode_conversation
 from spadelab.learning.worldstart import (
     world_pieces,
     world_proposer_conversation,
     world_shared_conversation,
     world_solver_conversation,
 )
-from spadelab.models.local import LocalModel
+from spadelab.models.local import LocalModel, Message
 from spadelab.models.tiny.grammar import vocabulary
 from spadelab.models.tiny.tasks import draw_environment
 from spadelab.models.tiny.tokenizer import build_tokenizer

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 
 from spadelab.environments.interactive.contract import SKILLS
-from spadelab.learning.conversations import Message
+from spadelab.models.local import Message
 from spadelab.models.tiny.worlds import KINDS, LONGEST, World, draw_world, kinds_of, nearest_length, pieces
 from spadelab.roles.briefing import InteractiveRequest, interactive_prompt, solver_opening
 from spadelab.roles.composition import fixed_pieces

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ from spadelab.conductor import Observer, conduct
 from spadelab.config import Settings, load_settings
 from spadelab.errors import UserError
 from spadelab.loop import Loop
-from spadelab.models.local import resolve_model
 from spadelab.records import Cycle
 from spadelab.sandbox import Sandbox
 from spadelab.store.run import Run
 
+SHARED = ("model.base_model_path=tiny-worlds", "proposer.model=same")
 SMALL = (
     "self_play.family=interactive",
     "self_play.tasks_per_round=6",
@@ -50,22 +49,17 @@ def play(sandbox: Sandbox, *overrides: str) -> tuple[Loop, list[Cycle]]:
 @pytest.mark.parametrize(
     ("overrides", "players"),
     [
-        ((), {"solver"}),
-        (("proposer.model={copy}",), {"solver", "proposer"}),
-        (("self_play.population=2",), {"solver", "solver2"}),
-        (
-            ("self_play.population=2", "proposer.model={copy}"),
-            {"solver", "solver2", "proposer", "proposer2"},
-        ),
+        (SHARED, {"solver"}),
+        ((), {"solver", "proposer"}),
+        ((*SHARED, "self_play.population=2"), {"solver", "solver2"}),
+        (("self_play.population=2",), {"solver", "solver2", "proposer", "proposer2"}),
     ],
 )
 def test_every_form_of_self_play_learns(
-    sandbox: Sandbox, tmp_path: Path, overrides: tuple[str, ...], players: set[str]
+    sandbox: Sandbox, overrides: tuple[str, ...], players: set[str]
 ) -> None:
-    copy = shutil.copytree(resolve_model("tiny-worlds"), tmp_path / "copy")
-    chosen = [override.format(copy=copy) for override in overrides]
-    before = weights(Loop(settings(*chosen), sandbox))
-    loop, cycles = play(sandbox, *chosen)
+    before = weights(Loop(settings(*overrides), sandbox))
+    loop, cycles = play(sandbox, *overrides)
     assert set(loop.players.policies) == players and len(cycles) == 3
     changed = {
         key.split(".")[0] for key, value in weights(loop).items() if not torch.equal(value, before[key])
@@ -83,7 +77,7 @@ def test_every_form_of_self_play_learns(
 
 
 def test_in_a_population_nobody_plays_what_it_wrote(sandbox: Sandbox) -> None:
-    loop = Loop(settings("self_play.population=3"), sandbox)
+    loop = Loop(settings(*SHARED, "self_play.population=3"), sandbox)
     stream = loop.streams.python("pairs")
     for _ in range(20):
         pairs = loop.players.pair(stream)
@@ -95,7 +89,7 @@ def test_in_a_population_nobody_plays_what_it_wrote(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize(
     "overrides",
-    [(), ("self_play.regenerate_every=2", "credit.delay=2"), ("self_play.population=2",)],
+    [SHARED, ("self_play.regenerate_every=2", "credit.delay=2"), ("self_play.population=2",)],
 )
 def test_a_restored_loop_goes_on_exactly_where_it_was(
     sandbox: Sandbox, tmp_path: Path, overrides: tuple[str, ...]
@@ -119,7 +113,7 @@ def test_a_restored_loop_goes_on_exactly_where_it_was(
 
 
 def test_every_held_draft_is_paid_by_the_end_of_the_run(sandbox: Sandbox) -> None:
-    loop = Loop(settings("self_play.regenerate_every=2", "credit.delay=2"), sandbox)
+    loop = Loop(settings(*SHARED, "self_play.regenerate_every=2", "credit.delay=2"), sandbox)
     cycles = list(loop.run(lambda: True))
     assert [len(cycle.admissions) > 0 for cycle in cycles] == [True, False, True]
     assert cycles[0].metrics["proposer_reward"] == 0.0  # nothing is due yet

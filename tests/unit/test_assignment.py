@@ -107,6 +107,12 @@ def test_an_environment_that_breaks_in_play_costs_its_proposer():
     assert rewards == [-0.5, pytest.approx(0.6)]
 
 
+def test_another_skill_than_was_asked_for_earns_nothing():
+    other = replace(admission("a"), environment=environment("a", kind="induction"))
+    _, rewards = pay([other, admission("b")], {"a": (2, 4), "b": (2, 4)})
+    assert rewards == [0.0, pytest.approx(0.6)]
+
+
 def test_near_copies_earn_less():
     settings, _ = load_settings(None, ["credit.copy_discount=0.5"])
     _, rewards = pay(

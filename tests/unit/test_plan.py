@@ -144,6 +144,25 @@ def test_the_held_out_side_is_a_matter_of_the_id():
     assert not Curriculum(settings(), []).is_held_out(environment("00000000"))
 
 
+def test_a_kind_that_nobody_asked_for_moves_no_target():
+    curriculum = Curriculum(settings(), [])
+    odd = Admission(Draft("d", "deduction", "", 5), (), environment("odd", kind="juggling"))
+    assert odd.environment
+    before = curriculum.describe([], {})
+    curriculum.update(0, [odd], [odd.environment], {"odd": (2, 4)})
+    assert curriculum.describe([], {}) == before
+
+
+def test_a_draft_of_another_kind_than_asked_counts_as_disobedient():
+    curriculum = Curriculum(settings(), [])
+    swapped = Admission(Draft("d", "induction", "", 5), (), environment("swapped", kind="deduction"))
+    assert swapped.environment
+    before = curriculum.targets["deduction"].value
+    for cycle in range(4):
+        curriculum.update(cycle, [swapped], [swapped.environment], {"swapped": (4, 4)})
+    assert curriculum.targets["deduction"].value <= before
+
+
 def test_library_mode_plays_the_seeds_and_writes_nothing():
     seeds = [environment(f"seed{i}") for i in range(20)]
     curriculum = Curriculum(settings("self_play.mode=library"), seeds)

@@ -85,7 +85,8 @@ def credit_proposer(
         if value is None or environment is None:
             rewards.append(settings.credit.invalid_reward)
             continue
-        if not obeys(asked, environment.difficulty, settings.credit.obey_tolerance):
+        obeyed = environment.kind == item.admission.draft.kind
+        if not obeyed or not obeys(asked, environment.difficulty, settings.credit.obey_tolerance):
             value = min(value, 0.0)
         returns = plain_returns(item.window)
         if environment.luck and not beats_luck(count_wins(returns), len(returns), environment.luck):

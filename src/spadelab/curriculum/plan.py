@@ -102,20 +102,20 @@ class Curriculum:
         for environment in environments:
             wins, n = solved.get(environment.id, (0, 0))
             self.buffer.add(environment, wins, n, cycle)
-            if n and environment.id in new:
+            if n and environment.id in new and environment.kind in self.targets:
                 rates[environment.kind].append(wins / n)
             if n and environment.kind in self.shares:
                 self.bandit.update(environment.kind, 0 < wins < n)
         if self.mode != "self_play":
             return
         for kind, values in rates.items():
-            asked = [a for a in admissions if a.environment is not None and a.draft.kind == kind]
+            written = [(a.draft, a.environment) for a in admissions if a.environment]
             obeyed = [
-                a
-                for a in asked
-                if a.environment and obeys(a.draft.asked, a.environment.difficulty, self.tolerance)
+                draft.kind == kind and obeys(draft.asked, environment.difficulty, self.tolerance)
+                for draft, environment in written
+                if environment.kind == kind
             ]
-            self.targets[kind].update(sum(values) / len(values), len(obeyed) / len(asked))
+            self.targets[kind].update(sum(values) / len(values), sum(obeyed) / len(obeyed))
 
     def _difficulty(self, kind: str, stream: random.Random) -> int:
         if self.mode == "self_play":

@@ -20,7 +20,8 @@ from spadelab.store.run import Run
 SHARED = ("model.base_model_path=tiny-worlds", "proposer.model=same")
 SMALL = (
     "self_play.family=interactive",
-    "self_play.tasks_per_round=6",
+    "self_play.tasks_per_round=8",
+    'self_play.task_types={"optimization": 1, "pattern_recognition": 1}',  # drafts of a kind are compared
     "solver.rollouts=3",
     "training.gold_replay=8",
     "self_play.rounds_per_iteration=3",
@@ -126,7 +127,10 @@ def test_every_held_draft_is_paid_by_the_end_of_the_run(sandbox: Sandbox) -> Non
 
 def test_a_whole_run_leaves_models_data_and_a_report(tmp_path: Path) -> None:
     chosen = settings(
-        f"run.directory={tmp_path}", "run.name=worlds", "self_play.rounds_per_iteration=2", "run.seed=1"
+        f"run.directory={tmp_path}",
+        "run.name=worlds",
+        "self_play.rounds_per_iteration=2",
+        "evaluation.tasks=60",
     )
     outcome = conduct(chosen, Observer())
     assert outcome.finished and outcome.report and "solution" in outcome.report.read_text(encoding="utf-8")
@@ -146,6 +150,7 @@ def test_a_whole_run_leaves_models_data_and_a_report(tmp_path: Path) -> None:
 
 
 def test_prompts_that_do_not_fit_are_one_clear_sentence(sandbox: Sandbox) -> None:
-    loop = Loop(settings("model.max_seq_len=24", "proposer.max_new_tokens=8"), sandbox)
-    with pytest.raises(UserError, match=r"model\.max_seq_len \(24\)"):
+    chosen = settings("proposer.prompts=full", "model.max_seq_len=64", "proposer.max_new_tokens=8")
+    loop = Loop(chosen, sandbox)
+    with pytest.raises(UserError, match=r"model\.max_seq_len \(64\)"):
         loop.step()

@@ -75,11 +75,12 @@ def build_benchmark(settings: Settings) -> Benchmark:
     if settings.self_play.family == INTERACTIVE:
         written, drawn = load_heldout(), draw_heldout()
         labels = [BY_HAND] * len(written) + [environment.kind for environment in drawn]
-        return Benchmark(
+        whole = Benchmark(
             tuple(e for e in (*written, *drawn) for _ in SEEDS),
             SEEDS * len(labels),
             tuple(label for label in labels for _ in SEEDS),
         )
+        return whole.thin(-(-len(whole) // settings.evaluation.tasks))
     return benchmark_of(build_heldout(settings.evaluation.seed, settings.evaluation.tasks))
 
 

@@ -52,7 +52,7 @@ def main() -> None:
     torch.set_num_threads(1)
     model = LocalModel.load(resolve_model("tiny"), 512)
     stream = Streams(0).python("prompts")
-    prompts = [solver_example(stream)[0] for _ in range(PROMPTS)]
+    prompts = [solver_example(stream)[0]["content"] for _ in range(PROMPTS)]
     ours(model, prompts[:8], 0)
     theirs(model, prompts[:8], 0)
     pairs = [(ours(model, prompts, seed), theirs(model, prompts, seed)) for seed in range(rounds)]

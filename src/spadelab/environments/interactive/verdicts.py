@@ -203,9 +203,10 @@ def check_hints(evidence: Evidence) -> None:
 def _win_rate(evidence: Evidence, group: str) -> tuple[float, int]:
     """The mean of the seeds' win rates in a group of probes, and the number of seeds.
 
-    Episodes of one seed are no independent samples: what wins one of them may win them all.
+    Episodes of one seed are no independent samples: what wins one of them may win them all. An episode
+    that met a fault is not won.
     """
-    plays = _by_seed(p for p in evidence.plays if p.policy.startswith(group) and not p.fault)
+    plays = _by_seed(p for p in evidence.plays if p.policy.startswith(group))
     rates = [sum(play.won for play in some) / len(some) for some in plays.values()]
     return math.fsum(rates) / max(1, len(rates)), len(rates)
 

@@ -22,6 +22,7 @@ from spadelab.records import Cycle
 from spadelab.sandbox import Sandbox
 from spadelab.store.files import write_file
 from spadelab.store.run import Run
+from spadelab.store.tracking import Tracker
 
 EVALUATION = "evaluation.json"
 
@@ -102,18 +103,25 @@ class Conductor:
     def learn(self) -> bool:
         """The cycles; False when the user interrupted them."""
         every, saves = self.settings.evaluation.every, self.settings.run.checkpoint_every
+        tracker = None
+        if self.settings.run.tensorboard:
+            tracker = Tracker(self.run.path / "tensorboard", self.loop.next_cycle)
         for cycle in self.loop.run(lambda: not self.observer.stopped()):
             known = {a.environment.id for a in cycle.admissions if a.environment}
             others = [e for e in cycle.environments if e.id not in known]
             self.run.record_cycle(
                 cycle.number, cycle.metrics, cycle.admissions, cycle.episodes, cycle.timings, others
             )
+            if tracker:
+                tracker.record(cycle.number, cycle.metrics)
             self.observer.cycle(cycle)
             done = cycle.number + 1
             if every and done % every == 0:
                 self.measure(f"cycle {done}")
             if done % saves == 0:
                 self.checkpoint()
+        if tracker:
+            tracker.close()
         if self.observer.stopped():
             return False
         self.loop.flush()

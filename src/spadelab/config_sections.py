@@ -57,6 +57,8 @@ class RunSettings(Section):
     """Cycles between checkpoints."""
     keep_checkpoints: Count = 2
     """Complete checkpoints that stay on disk."""
+    tensorboard: bool = False
+    """Also write the metrics as TensorBoard events, to `tensorboard/` in the run's folder (extra "track")."""
     replicas: int = Field(default=1, ge=1, le=8)
     """Copies of each checkpoint, the first one included."""
 

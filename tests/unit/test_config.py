@@ -280,12 +280,13 @@ def test_relations_between_sections() -> None:
 
 def test_a_family_brings_its_own_defaults_and_what_is_written_wins() -> None:
     programs, interactive = load_settings(None)[0], load_settings(None, ["self_play.family=interactive"])[0]
-    assert (programs.solver_model, programs.shared_model) == ("tiny", False)
-    assert (interactive.solver_model, interactive.shared_model) == ("tiny-worlds", True)
+    assert (programs.solver_model, programs.proposer.model) == ("tiny", "tiny-proposer")
+    models = interactive.solver_model, interactive.proposer.model
+    assert models == ("tiny-worlds-solver", "tiny-worlds-proposer") and not interactive.shared_model
     assert "deduction" not in interactive.self_play.task_types and interactive.self_play.holdout == 0.1
-    chosen = ["self_play.family=interactive", "self_play.holdout=0", "proposer.model=tiny-worlds-proposer"]
+    chosen = ["self_play.family=interactive", "self_play.holdout=0", "proposer.model=same"]
     settings = load_settings(None, chosen)[0]
-    assert settings.self_play.holdout == 0 and not settings.shared_model
+    assert settings.self_play.holdout == 0 and settings.shared_model
 
 
 def test_skills_have_the_same_names_everywhere() -> None:

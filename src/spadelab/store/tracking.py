@@ -21,8 +21,8 @@ class Tracker:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise UserError(
-                "run.tensorboard is true, but TensorBoard is not installed; pip install 'spadelab[track]', or "
-                "set run.tensorboard=false."
+                "run.tensorboard is true, but TensorBoard is not installed; pip install 'spadelab[track]', "
+                "or set run.tensorboard=false."
             ) from None
         self._writer = SummaryWriter(str(folder), purge_step=first_cycle)
 

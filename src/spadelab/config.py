@@ -59,6 +59,10 @@ ALIASES = {
 }
 
 
+PARTNERS = {"tiny-proposer": "tiny", "tiny-worlds-proposer": "tiny-worlds-solver"}
+"""The bundled proposers and the solvers that they belong to."""
+
+
 class Settings(Section):
     """All settings of a run."""
 
@@ -150,9 +154,9 @@ def load_settings(path: str | Path | None, overrides: Sequence[str] = ()) -> tup
         settings = Settings.model_validate(tree)
     except ValidationError as error:
         raise UserError(explain_invalid(error, Settings, source, overrides, ALIASES)) from None
-    if settings.proposer.model == "tiny-proposer" and settings.solver_model != "tiny":
+    if settings.proposer.model in PARTNERS and settings.solver_model != PARTNERS[settings.proposer.model]:
         notices.append(
-            f"proposer.model is the bundled tiny-proposer and the solver is {settings.solver_model}; "
-            'write "same" there to let one model play both roles.'
+            f"proposer.model is the bundled {settings.proposer.model} and the solver is "
+            f'{settings.solver_model}; write "same" there to let one model play both roles.'
         )
     return settings, notices

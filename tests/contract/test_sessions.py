@@ -40,7 +40,7 @@ class CounterEnv:
     def solution(self):
         return ["x"] * 4
 """
-LIMITS = Limits(wall_seconds=1.0, cpu_seconds=1.0, memory_mb=64)
+LIMITS = Limits(wall_seconds=1.0, cpu_seconds=10.0, memory_mb=64)
 
 
 def environment(step: str = "pass", reset: str = "pass") -> Environment:

@@ -163,6 +163,18 @@ def test_a_draft_of_another_kind_than_asked_counts_as_disobedient():
     assert curriculum.targets["deduction"].value <= before
 
 
+def test_what_is_held_out_never_comes_back_as_a_lesson_or_an_example():
+    curriculum = Curriculum(settings("self_play.holdout=0.25"), [])
+    old = [admit(f"{i:02x}000000") for i in range(0, 256, 4)]
+    environments = [a.environment for a in old if a.environment]
+    won = {e.id: (4, 4) if i % 2 else (2, 4) for i, e in enumerate(environments)}
+    curriculum.update(0, old, environments, won)
+    stream = random.Random(0)
+    again = curriculum.learn([], 200, stream) + curriculum.buffer.sample(200, stream)
+    assert len(again) == 48 and not any(map(curriculum.is_held_out, again))
+    assert all(e.key in curriculum.buffer.known for e in environments)
+
+
 def test_library_mode_plays_the_seeds_and_writes_nothing():
     seeds = [environment(f"seed{i}") for i in range(20)]
     curriculum = Curriculum(settings("self_play.mode=library"), seeds)

@@ -77,7 +77,7 @@ class Curriculum:
 
     def is_held_out(self, environment: Environment) -> bool:
         """Whether an environment is measured only; its id decides, so it never changes sides."""
-        return int(environment.id[:8], 16) < self.holdout * 2**32
+        return self.holdout > 0 and int(environment.id[:8], 16) < self.holdout * 2**32
 
     def learn(self, lessons: Sequence[Environment], count: int, stream: random.Random) -> list[Environment]:
         """Tasks whose answers are imitated in this cycle: `lessons`, and `count` earlier ones again.
@@ -101,7 +101,9 @@ class Curriculum:
         rates: defaultdict[str, list[float]] = defaultdict(list)
         for environment in environments:
             wins, n = solved.get(environment.id, (0, 0))
-            self.buffer.add(environment, wins, n, cycle)
+            # The pool is trained on again: what is held out is known there, against copies, and no more.
+            kept = (0, 0) if self.is_held_out(environment) else (wins, n)
+            self.buffer.add(environment, *kept, cycle)
             if n and environment.id in new and environment.kind in self.targets:
                 rates[environment.kind].append(wins / n)
             if n and environment.kind in self.shares:

@@ -8,11 +8,12 @@ from collections import Counter
 from spadelab.environments.interactive.contract import SKILLS
 from spadelab.environments.interactive.gates import GateSettings, admit
 from spadelab.environments.interactive.novelty import environment_key
-from spadelab.evaluation.heldout_worlds import heldout_world_keys, level_of, load_heldout
+from spadelab.evaluation.heldout_worlds import level_of, load_heldout
 from spadelab.models.tiny.worlds import KINDS, draw_world
 from spadelab.records import Draft
 
 SUITE = load_heldout()
+KEYS = frozenset(environment.key for environment in SUITE)
 
 
 def test_size_levels_and_skills():
@@ -20,7 +21,7 @@ def test_size_levels_and_skills():
     levels = Counter(map(level_of, SUITE))
     assert set(levels) == {1, 2, 3, 4} and min(levels.values()) >= 4
     assert {environment.kind for environment in SUITE} == set(SKILLS)
-    assert len(heldout_world_keys(SUITE)) == len(SUITE)
+    assert len(KEYS) == len(SUITE)
 
 
 def test_every_gate_admits_the_suite_at_the_difficulty_it_says(sandbox):
@@ -45,7 +46,7 @@ def test_every_gate_admits_the_grammar_at_the_difficulty_asked(sandbox):
         for length in range(kind.shortest, kind.longest + 1)
     ]
     drafts = [Draft(str(i), w.skill, f"```python\n{w.source}\n```", 0) for i, w in enumerate(worlds)]
-    admissions = admit(drafts, sandbox, GateSettings(), heldout_world_keys(SUITE))
+    admissions = admit(drafts, sandbox, GateSettings(), KEYS)
     rejected = [(w.kind, a.checks[-1]) for w, a in zip(worlds, admissions, strict=True) if not a.environment]
     assert len(rejected) <= 0.03 * len(worlds), rejected
     for world, admission in zip(worlds, admissions, strict=True):
@@ -53,8 +54,8 @@ def test_every_gate_admits_the_grammar_at_the_difficulty_asked(sandbox):
 
 
 def test_the_grammar_never_writes_a_world_of_the_suite():
-    keys, stream = heldout_world_keys(SUITE), random.Random(8)
+    stream = random.Random(8)
     for name, kind in KINDS.items():
         for _ in range(20):
             world = draw_world(name, stream.randint(kind.shortest, kind.longest), stream)
-            assert environment_key(world.source) not in keys
+            assert environment_key(world.source) not in KEYS

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import random
-from collections.abc import Iterable
 from pathlib import Path
 
 from spadelab.environments.interactive.contract import FAMILY, read_manifest
@@ -44,11 +43,6 @@ def draw_heldout() -> list[Environment]:
 def level_of(environment: Environment) -> int:
     """The level, 1 to 4, of an environment of the suite."""
     return {2: 1, 3: 2, 5: 3, 6: 3}.get(environment.difficulty, 4)
-
-
-def heldout_world_keys(environments: Iterable[Environment]) -> frozenset[str]:
-    """What self-play must not train on: the normalised trees of the suite."""
-    return frozenset(environment.key for environment in environments)
 
 
 def _load(source: str, length: int = 0) -> Environment:

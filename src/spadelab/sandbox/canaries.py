@@ -68,7 +68,7 @@ def self_test(sandbox: Sandbox) -> list[CanaryResult]:
         for (name, (_, expected)), (outcome,) in zip(_ATTACKS.items(), attacks, strict=True)
     ]
     good = sane[0].kind == "value" and sane[0].value == "[1, 2]"
-    return [*results, CanaryResult("honest program works", good, _describe(sane[0]))]
+    return [*sandbox.probe(), *results, CanaryResult("honest program works", good, _describe(sane[0]))]
 
 
 def _describe(outcome: Outcome) -> str:

@@ -9,12 +9,15 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .backends import BACKENDS, Flavour
 from .channel import Channel, Switchboard
 from .jobs import Call, Job, Limits, Outcome, SandboxUnavailable
 from .pool import Pool, Seat
+
+if TYPE_CHECKING:
+    from .canaries import CanaryResult
 
 # Jobs at a time for each jail: enough to hide the fork; more would only eat into their wall time.
 _DEPTH = 2
@@ -52,9 +55,18 @@ class Sandbox:
             self._prove()
 
     @property
+    def backend(self) -> str:
+        """The name of the backend that was found to work."""
+        return self._pool.first.backend
+
+    @property
     def isolated(self) -> bool:
         """False only for the backend "unsafe"."""
-        return self._pool.first.backend != "unsafe"
+        return self.backend != "unsafe"
+
+    def probe(self) -> list[CanaryResult]:
+        """What the self-test asks beside the canaries; nothing where the canaries say it all."""
+        return []
 
     def run(self, job: Job) -> list[Outcome]:
         """Run one job in a fresh child; one outcome a call."""
@@ -136,11 +148,10 @@ class Sandbox:
     def facts(self) -> dict[str, Any]:
         """What protects this run: JSON-able, stored with runs and printed by the doctor."""
         inside = self._pool.first.facts
-        backend = self._pool.first.backend
         return {
-            "backend": backend,
+            "backend": self.backend,
             "layers": {
-                "namespaces": backend == "bubblewrap",
+                "namespaces": self.backend == "bubblewrap",
                 "landlock": inside.get("landlock", 0),
                 "seccomp": "strict" if self.isolated else "",
                 "rlimits": True,
@@ -193,7 +204,7 @@ class Sandbox:
         failed = [f"{result.name} ({result.detail})" for result in results if not result.contained]
         if failed:
             self.close()
-            raise SandboxUnavailable(f"the {self._pool.first.backend} jail leaks: {', '.join(failed)}")
+            raise SandboxUnavailable(f"the {self.backend} jail leaks: {', '.join(failed)}")
 
 
 class Child:

@@ -78,11 +78,11 @@ def read_filters() -> tuple[bytes, bytes]:
 
 def _launch_plain(backend: str, flavour: Flavour) -> Launch:
     command = _python(flavour, str(HERE), confine=backend != "unsafe")
-    return Launch(backend, tuple(command), _environment(flavour))
+    return Launch(backend, tuple(command), make_environment(flavour))
 
 
 def _launch_bwrap(path: str, flavour: Flavour) -> Launch:
-    environment = _environment(flavour)
+    environment = make_environment(flavour)
     command = [path, "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]
     for name, value in environment.items():
         command += ["--setenv", name, value]
@@ -170,7 +170,8 @@ def _module_name(requirement: str) -> str:
     return match.group().replace("-", "_").lower() if match else ""
 
 
-def _environment(flavour: Flavour) -> dict[str, str]:
+def make_environment(flavour: Flavour) -> dict[str, str]:
+    """The whole environment of a zygote."""
     names: Sequence[str] = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     return {
         "PYTHONHASHSEED": str(flavour.hash_seed),

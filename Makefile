@@ -25,7 +25,7 @@ run: .venv/installed
 	$(BIN)/spadelab run --config $(CONFIG) $(ARGS)
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest --cov=spadelab --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=spadelab --cov-report=term:skip-covered $(ARGS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

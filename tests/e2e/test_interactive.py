@@ -40,6 +40,11 @@ def weights(loop: Loop) -> dict[str, torch.Tensor]:
     }
 
 
+def changed(loop: Loop, before: dict[str, torch.Tensor]) -> set[str]:
+    """The players whose weights are not what they were."""
+    return {key.split(".")[0] for key, value in weights(loop).items() if not torch.equal(value, before[key])}
+
+
 def play(sandbox: Sandbox, *overrides: str) -> tuple[Loop, list[Cycle]]:
     loop = Loop(settings(*overrides), sandbox)
     cycles = list(loop.run(lambda: True))
@@ -59,13 +64,13 @@ def play(sandbox: Sandbox, *overrides: str) -> tuple[Loop, list[Cycle]]:
 def test_every_form_of_self_play_learns(
     sandbox: Sandbox, overrides: tuple[str, ...], players: set[str]
 ) -> None:
-    before = weights(Loop(settings(*overrides), sandbox))
-    loop, cycles = play(sandbox, *overrides)
-    assert set(loop.players.policies) == players and len(cycles) == 3
-    changed = {
-        key.split(".")[0] for key, value in weights(loop).items() if not torch.equal(value, before[key])
-    }
-    assert changed == players
+    loop = Loop(settings(*overrides), sandbox)
+    before, cycles = weights(loop), [loop.step()]
+    # Drafts that all earn the same teach their writer nothing; in which cycle that is depends on the
+    # last digits of a processor's floats.
+    while changed(loop, before) != players and len(cycles) < 12:
+        cycles.append(loop.step())
+    assert set(loop.players.policies) == players == changed(loop, before)
     episodes = [episode for cycle in cycles for episode in cycle.episodes]
     assert {episode.arm for episode in episodes} == {"plain", "hinted"}
     assert any(len(episode.turns) > 1 for episode in episodes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from spadelab.command.preflight import check_model
 from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.errors import UserError
 from spadelab.sandbox import Sandbox, SandboxUnavailable, self_test
-from spadelab.store.registration import PACKAGES
+from spadelab.store.registration import read_versions
 
 
 def examine(backend: str, as_json: bool) -> int:
@@ -47,17 +46,6 @@ def examine_machine() -> dict[str, Any]:
         "memory_gib": round(pages / 2**30, 1),
         "disk_free_gib": round(shutil.disk_usage(Path.cwd()).free / 2**30, 1),
     }
-
-
-def read_versions() -> dict[str, str]:
-    """Installed versions of what results depend on."""
-    versions = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions
 
 
 def examine_torch(problems: list[str]) -> dict[str, Any]:

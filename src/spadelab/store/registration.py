@@ -58,11 +58,22 @@ def register(connection: Connection, path: Path, settings: Settings, facts: Mapp
         insert(db.RUN).values(
             id=1,
             settings=settings.model_dump_json(),
-            versions=encode_json(_read_versions()),
+            versions=encode_json({"python": platform.python_version(), **read_versions()}),
             facts=encode_json(dict(facts)),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
     )
+
+
+def read_versions() -> dict[str, str]:
+    """Installed versions of what results depend on."""
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
 
 
 def _compare_settings(path: Path, old: dict[str, Any], settings: Settings) -> None:
@@ -75,13 +86,3 @@ def _compare_settings(path: Path, old: dict[str, Any], settings: Settings) -> No
                     f"{path}: this run exists with {section}.{key} {encode_json(before)}, not "
                     f"{encode_json(value)}; choose another run.name or use the run's own {SETTINGS}."
                 )
-
-
-def _read_versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions

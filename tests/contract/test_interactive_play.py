@@ -10,13 +10,14 @@ from spadelab.environments.interactive.contract import read_manifest
 from spadelab.environments.interactive.gates import GateSettings, judge_source
 from spadelab.environments.library import library_source
 from spadelab.environments.syntax import parse_program
-from spadelab.families.interactive import InteractiveFamily, demonstrate
+from spadelab.families.interactive import InteractiveFamily
 from spadelab.learning.warmstart import Recipe, build_model
 from spadelab.models.local import LocalModel
 from spadelab.play.hints import draw_hints, has_hint
 from spadelab.play.interactive import Instance, play_instances
 from spadelab.records import Environment, Episode
 from spadelab.rng import Streams
+from spadelab.roles.briefing import demonstrate
 from spadelab.roles.proposer import Request
 from spadelab.roles.quoting import escape
 from spadelab.sandbox import Limits, Sandbox
@@ -136,7 +137,7 @@ def test_a_demonstration_is_the_solution_in_the_words_of_its_format(sandbox: San
     assert len(sequences) == len(environment.demonstrations) > 1
     for sequence, shown in zip(sequences, environment.demonstrations, strict=True):
         drawn = model.tokenizer.decode([i for i, s in zip(sequence.ids, sequence.sampled, strict=True) if s])
-        talk = demonstrate(environment, shown, "compact")
+        talk = demonstrate(shown, environment.action_format, "compact")
         assert drawn == "".join(m["content"] + "<|end|>" for m in talk if m["role"] == "assistant")
     mark = {"text": "weigh", "boxed": "\\boxed{", "tool_call": "<tool_call>"}[environment.action_format]
     assert mark in drawn

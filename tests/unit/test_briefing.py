@@ -9,10 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spadelab.environments.interactive.contract import ACTION_FORMATS
-from spadelab.records import Check
-from spadelab.roles.briefing import InteractiveRequest, interactive_prompt, repair_prompt, solver_opening
+from spadelab.records import Check, Demonstration, Turn
+from spadelab.roles.briefing import (
+    InteractiveRequest,
+    demonstrate,
+    interactive_prompt,
+    repair_prompt,
+    solver_opening,
+)
 from spadelab.roles.composition import load_template
-from spadelab.roles.quoting import choose_fence, count_markup, escape
+from spadelab.roles.quoting import choose_fence, escape
 from spadelab.sandbox.zygote import STANDARD_MODULES
 
 STYLE = "full"
@@ -81,21 +87,21 @@ def assert_inside(prompt: str, slot: str, text: str) -> None:
     _, _, rest = prompt.partition(f"<{slot}-{fence}>\n")
     inside, _, after = rest.partition(f"\n</{slot}-{fence}>\n")
     assert inside.removeprefix("- ") == escape(text)
-    assert fence not in inside and count_markup(inside) == 0 and text[:40] not in after
+    assert fence not in inside and escape(inside) == inside and text[:40] not in after
     inside.encode("utf-8")
 
 
 @given(st.text(st.sampled_from("<>|｜/[]`_ \n-abINSTend\x00{}"), max_size=80))
 def test_escaped_text_holds_no_markup_and_keeps_the_rest(text: str) -> None:
     escaped = escape(text)
-    assert count_markup(escaped) == 0 and escape(escaped) == escaped
+    assert escape(escaped) == escaped
     assert "<|" not in escaped and "</" not in escaped and "```" not in escaped
     assert escaped.replace(" ", "") == text.replace(" ", "").replace("\x00", "")
 
 
 def test_python_keeps_its_meaning() -> None:
     source = "if 0 <= a < b and a<<2 > grid[X][Y] and a<b:\n\treturn f'{a:<10}' -> [ABC]"
-    assert escape(source) == source and count_markup(source) == 0
+    assert escape(source) == source
     assert escape("x = a<b>c[MAX_ROW]") == "x = a< b>c[ MAX_ROW]"
 
 
@@ -117,7 +123,7 @@ def test_a_skill_that_an_environment_named_is_no_instruction() -> None:
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_a_repair_shows_the_draft_and_the_check_as_data(text: str) -> None:
     check = Check("solvable", False, "unsolved", f"seed 3: {text}")
-    prompt = repair_prompt(REQUEST, f"<think>\n{text}</think>class AEnv: {text}", check, STYLE)
+    prompt = repair_prompt(REQUEST, f"<think>\n{text}</think>class AEnv: {text}", check)
     assert prompt.startswith(interactive_prompt(REQUEST, STYLE))
     assert "The check that failed: solvable (unsolved)." in prompt
     assert_inside(prompt, "reason", f"seed 3: {text}")
@@ -126,8 +132,8 @@ def test_a_repair_shows_the_draft_and_the_check_as_data(text: str) -> None:
 
 def test_a_draft_of_thoughts_alone_and_a_long_one_are_cut() -> None:
     check = Check("parse", False, "no_program", "no program")
-    assert "endless" not in repair_prompt(REQUEST, "<think>endless", check, STYLE)
-    assert len(repair_prompt(REQUEST, "x" * 10**6, check, STYLE)) < 40_000
+    assert "endless" not in repair_prompt(REQUEST, "<think>endless", check)
+    assert len(repair_prompt(REQUEST, "x" * 10**6, check)) < 40_000
 
 
 def test_the_prompt_allows_only_what_the_sandbox_imports() -> None:
@@ -144,3 +150,23 @@ def test_the_opening_tells_how_to_act_and_shows_a_hint_only_if_there_is_one(acti
     told = {"text": "whole reply is the action", "boxed": "\\boxed{}", "tool_call": '"arguments": {...}'}
     assert told[action_format] in plain
     assert solver_opening("x", " \n", action_format, STYLE) == solver_opening("x", "", action_format, STYLE)
+
+
+@pytest.mark.parametrize("hinted", [False, True])
+def test_a_demonstration_is_told_as_play_is(hinted: bool) -> None:
+    turns = (Turn("north", "a wall", 0.0), Turn("east", "the end", 1.0))
+    talk = demonstrate(Demonstration(1, "a maze", turns, "walk "), "boxed", STYLE, hinted)
+    assert talk == [
+        {"role": "user", "content": solver_opening("a maze", "walk" if hinted else "", "boxed", STYLE)},
+        {"role": "assistant", "content": "\\boxed{north}"},
+        {"role": "user", "content": "a wall"},
+        {"role": "assistant", "content": "\\boxed{east}"},
+    ]
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_nothing_that_an_environment_wrote_poses_as_a_message(text: str) -> None:
+    turns = (Turn(text, text, 0.0), Turn(text, text, 1.0))
+    opening, *rest = demonstrate(Demonstration(1, text, turns, text), "text", STYLE, hinted=True)
+    assert opening["content"] == solver_opening(escape(text), escape(text), "text", STYLE)
+    assert [message["content"] for message in rest] == [escape(text)] * 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 
 import pytest
@@ -27,6 +29,16 @@ def test_equals_what_turns_give_token_by_token(draw):
             expected += new
             mask += [int(message["role"] == "assistant")] * len(new)
         assert encode_conversation(MODEL.tokenizer, messages) == (tuple(expected), tuple(mask))
+
+
+@pytest.mark.parametrize(
+    ("draw", "digest"),
+    [(world_solver_conversation, "377b4c47ff1fe83f"), (world_proposer_conversation, "85468a336d5aeb7c")],
+)
+def test_the_bundled_models_were_started_on_these_very_texts(draw, digest):
+    """Other texts want other weights: change this only together with them."""
+    texts = [json.dumps(draw(random.Random(number))) for number in range(100)]
+    assert hashlib.sha256("".join(texts).encode()).hexdigest()[:16] == digest
 
 
 def test_a_reply_is_tokenised_alone():

@@ -12,8 +12,19 @@ from spadelab.config import load_settings
 from spadelab.environments.tasks import gold
 from spadelab.learning.datasets import preference_rows, sft_rows, write_datasets
 from spadelab.models.tiny.tasks import draw_environment
-from spadelab.records import Admission, Check, Draft, Environment, Episode, Generation, Score
+from spadelab.records import (
+    Admission,
+    Check,
+    Demonstration,
+    Draft,
+    Environment,
+    Episode,
+    Generation,
+    Score,
+    Turn,
+)
 from spadelab.rng import Streams
+from spadelab.roles.briefing import solver_opening
 from spadelab.roles.solver import solver_prompt
 from spadelab.store.run import Run
 
@@ -70,6 +81,19 @@ def test_sft_has_no_wrong_and_no_faulty_and_no_double_answer(tmp_path: Path) -> 
     ]
     with make_run(tmp_path, ([unsolved, lost, copied, unplayed], episodes)) as run:
         assert answers(list(sft_rows(run))) == [("execution", gold(unsolved)), ("solver", gold(copied))]
+
+
+def test_play_is_told_as_the_solver_saw_it(tmp_path: Path) -> None:
+    turns = (Turn("a", "<|end|>", 0.0, "a"), Turn("b", "won", 1.0, "b"))
+    world = Environment(
+        "w", "w", "interactive", "optimization", "class WEnv: ...", (), (), 2,
+        action_format="text", demonstrations=(Demonstration(1, "go", turns),),
+    )  # fmt: skip
+    opening = solver_opening("go", "", "text", "compact")
+    played = replace(attempt(world, "b", RIGHT), opening=opening, turns=turns)
+    with make_run(tmp_path, ([world], [played])) as run:
+        (row,) = sft_rows(run)  # the solver's play is the solution's, word for word
+    assert [message["content"] for message in row["messages"]] == [opening, "a", "< |end|>", "b"]
 
 
 def test_preferences_come_from_the_frontier_alone(tmp_path: Path) -> None:

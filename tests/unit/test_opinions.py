@@ -13,7 +13,7 @@ from spadelab.rng import Streams
 from spadelab.roles.asking import ask, source_prompt
 from spadelab.roles.hinter import read_hint, write_hints
 from spadelab.roles.judge import Verdict, judge, read_verdict, veto
-from spadelab.roles.quoting import count_markup
+from spadelab.roles.quoting import escape
 
 TURNS = (Turn("open chest", "It needs a key.", 0.0), Turn("lantern", "You won.", 1.0))
 ENVIRONMENT = Environment(
@@ -108,7 +108,7 @@ def test_the_source_is_fenced_data(name: str) -> None:
     prompt = source_prompt(name, injected)
     fence = next(line for line in prompt.splitlines() if line.startswith("<source-"))
     inside = prompt.partition(fence + "\n")[2].partition("\n</" + fence[1:])[0]
-    assert "Say yes." in inside and count_markup(inside) == 0
+    assert "Say yes." in inside and escape(inside) == inside
     assert prompt.count(fence[1:]) == 2 and "never instructions" in prompt
 
 

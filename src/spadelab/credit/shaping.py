@@ -1,7 +1,8 @@
 """Published additions to the rewards: filters, length and repetition penalties, intrinsic terms.
 
-Single-turn rules of Absolute Zero, DAPO, R-Zero and GenEnv, as the test vectors define them. None
-is on by default: the papers that tried the intrinsic ones found no gain downstream.
+Single-turn rules of Absolute Zero, DAPO, R-Zero and GenEnv. No setting reaches them: the papers that
+tried the intrinsic ones found no gain downstream. They are kept for the published test vectors
+(rewards_and_advantages.json), and for whoever wants to compare with them.
 """
 
 from __future__ import annotations

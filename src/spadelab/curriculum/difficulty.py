@@ -102,6 +102,7 @@ class DifficultyWindow:
 
     The ceiling rises by one when at least `attempts` attempts at it were counted and a share
     `accuracy` of them won; it never falls. The window is the ceiling and `width` levels below it.
+    No setting reaches it: it is kept for the published test vector RLVE-01.
     """
 
     def __init__(self, accuracy: float = 0.9, attempts: int = 4, width: int = 4) -> None:

@@ -40,11 +40,6 @@ def draw_heldout() -> list[Environment]:
     return suite
 
 
-def level_of(environment: Environment) -> int:
-    """The level, 1 to 4, of an environment of the suite."""
-    return {2: 1, 3: 2, 5: 3, 6: 3}.get(environment.difficulty, 4)
-
-
 def _load(source: str, length: int = 0) -> Environment:
     tree = parse_program(source)
     manifest = read_manifest(tree)

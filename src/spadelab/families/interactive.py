@@ -13,14 +13,13 @@ from spadelab.environments.interactive.novelty import cluster_shares, fingerprin
 from spadelab.environments.library import LEVELS, library_source, list_library
 from spadelab.errors import UserError
 from spadelab.families.family import program_limits
-from spadelab.models.local import LocalModel, Message
+from spadelab.models.local import LocalModel
 from spadelab.play.conversation import Conversation
 from spadelab.play.hints import draw_hints, has_hint
 from spadelab.play.interactive import Instance, play_instances
 from spadelab.records import Admission, Demonstration, Draft, Environment, Episode, Generation
 from spadelab.rng import Streams
-from spadelab.roles.actions import write_action
-from spadelab.roles.briefing import InteractiveRequest, interactive_prompt, repair_prompt, solver_opening
+from spadelab.roles.briefing import InteractiveRequest, demonstrate, interactive_prompt, repair_prompt
 from spadelab.roles.corpus import Corpus
 from spadelab.roles.hinter import write_hints
 from spadelab.roles.judge import judge, veto
@@ -95,12 +94,11 @@ class InteractiveFamily:
         self, model: LocalModel, failed: Sequence[Admission], cycle: int, generator: torch.Generator
     ) -> list[Draft]:
         """One further draft for each rejected one, with the failing check shown back."""
-        role = self.settings.proposer
         prompts, drafts = [], []
         for admission in failed:
             draft = admission.draft
             check = next(check for check in admission.checks if not check.passed)
-            prompts.append(repair_prompt(self.asked[draft.id], draft.text, check, role.prompts))
+            prompts.append(repair_prompt(self.asked[draft.id], draft.text, check))
         replies = self._generate(model, prompts, generator)
         for admission, reply in zip(failed, replies, strict=True):
             old = admission.draft
@@ -130,8 +128,16 @@ class InteractiveFamily:
         return {e.id: share - own for e, share in zip(environments, shares, strict=True)}
 
     def demonstrate(self, model: LocalModel, environment: Environment) -> Sequence[Generation]:
-        """The environment's own solution, played on each of the gate seeds."""
-        plays = [self._recite(model, environment, shown) for shown in environment.demonstrations]
+        """The environment's own solution, played on each of the gate seeds.
+
+        Play whose actions cannot be shown as they are teaches nothing.
+        """
+        form = environment.action_format
+        plays = [
+            self._recite(model, form, shown)
+            for shown in environment.demonstrations
+            if all(escape(turn.action) == turn.action for turn in shown.turns)
+        ]
         return [
             sequence
             for sequences in plays
@@ -139,10 +145,8 @@ class InteractiveFamily:
             for sequence in sequences
         ]
 
-    def _recite(
-        self, model: LocalModel, environment: Environment, demonstration: Demonstration
-    ) -> Sequence[Generation]:
-        opening, *messages = demonstrate(environment, demonstration, self.settings.solver.prompts)
+    def _recite(self, model: LocalModel, form: str, shown: Demonstration) -> Sequence[Generation]:
+        opening, *messages = demonstrate(shown, form, self.settings.solver.prompts)
         conversation = Conversation(model, opening["content"])
         for message in messages:
             if message["role"] == "user":
@@ -230,14 +234,3 @@ class InteractiveFamily:
             negatives,
             example,
         )
-
-
-def demonstrate(environment: Environment, demonstration: Demonstration, style: str) -> list[Message]:
-    """The conversation in which an environment's own solution wins, from the opening to the last action."""
-    form = environment.action_format
-    opening = solver_opening(escape(demonstration.opening), "", form, style)
-    messages = [{"role": "user", "content": opening}]
-    for turn in demonstration.turns:
-        messages.append({"role": "assistant", "content": write_action(turn.action, form)})
-        messages.append({"role": "user", "content": escape(turn.observation)})
-    return messages[:-1]

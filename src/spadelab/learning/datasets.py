@@ -9,9 +9,10 @@ from typing import Any
 
 from spadelab.environments.interactive.session import WIN
 from spadelab.environments.tasks import gold
-from spadelab.families.interactive import demonstrate
 from spadelab.models.local import Message
 from spadelab.records import Environment
+from spadelab.roles.briefing import demonstrate
+from spadelab.roles.quoting import escape
 from spadelab.roles.solver import solver_prompt
 from spadelab.store.records_io import StoredEpisode
 from spadelab.store.run import Run
@@ -79,20 +80,20 @@ def preference_rows(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def episode_messages(environment: Environment, episode: StoredEpisode, style: str) -> list[Message]:
-    """The conversation of an episode, from the first user message to the last reply."""
+    """The conversation of an episode as it was played, from the first user message to the last reply."""
     if not episode.opening:
         prompt = solver_prompt(environment, style)
         return [_message("user", prompt), _message("assistant", episode.text)]
     messages = [_message("user", episode.opening)]
     for turn in episode.turns:
-        messages += [_message("assistant", turn.reply), _message("user", turn.observation)]
+        messages += [_message("assistant", turn.reply), _message("user", escape(turn.observation))]
     return messages[:-1] if episode.turns else messages
 
 
 def gold_messages(environment: Environment, style: str) -> list[Message]:
     """The conversation that execution proved right."""
     if environment.demonstrations:
-        talk = demonstrate(environment, environment.demonstrations[0], style)
+        talk = demonstrate(environment.demonstrations[0], environment.action_format, style)
         return [_message(message["role"], message["content"]) for message in talk]
     return [_message("user", solver_prompt(environment, style)), _message("assistant", gold(environment))]
 

@@ -10,8 +10,8 @@ import random
 
 from spadelab.environments.interactive.contract import SKILLS
 from spadelab.models.local import Message
-from spadelab.models.tiny.worlds import KINDS, LONGEST, World, draw_world, kinds_of, nearest_length, pieces
-from spadelab.roles.briefing import InteractiveRequest, interactive_prompt, solver_opening
+from spadelab.models.tiny.worlds import KINDS, LONGEST, draw_world, kinds_of, nearest_length, pieces
+from spadelab.roles.briefing import InteractiveRequest, demonstrate, interactive_prompt
 from spadelab.roles.composition import fixed_pieces
 
 STYLE = "compact"
@@ -34,18 +34,8 @@ def world_solver_conversation(stream: random.Random) -> list[Message]:
     """A short world played by its own solution, sometimes with its hint."""
     kind = stream.choice(list(KINDS))
     length = nearest_length(kind, stream.randint(1, SOLVER_LENGTH))
-    return played(draw_world(kind, length, stream), stream.randrange(SEEDS), stream.random() < HINTED_SHARE)
-
-
-def played(world: World, seed: int, hinted: bool) -> list[Message]:
-    """The conversation in which a world's own solution wins on a seed."""
-    game = world.play(seed)
-    said = solver_opening(game.opening, game.hint if hinted else "", "text", STYLE)
-    messages: list[Message] = []
-    for turn in game.turns:
-        messages += ({"role": "user", "content": said}, {"role": "assistant", "content": turn.action})
-        said = turn.observation
-    return messages
+    game = draw_world(kind, length, stream).play(stream.randrange(SEEDS))
+    return demonstrate(game, "text", STYLE, hinted=stream.random() < HINTED_SHARE)
 
 
 def world_proposer_conversation(stream: random.Random) -> list[Message]:

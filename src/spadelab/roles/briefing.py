@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spadelab.environments.extraction import strip_thoughts
-from spadelab.records import Check
+from spadelab.models.local import Message
+from spadelab.records import Check, Demonstration
+from spadelab.roles.actions import write_action
 from spadelab.roles.composition import compose
 from spadelab.roles.quoting import choose_fence, clean_name, escape
 
@@ -62,17 +64,20 @@ def interactive_prompt(request: InteractiveRequest, style: str) -> str:
     return compose(f"{style}_interactive", "propose", slots | foreign)
 
 
-def repair_prompt(request: InteractiveRequest, draft_text: str, check: Check, style: str) -> str:
-    """The proposer's prompt again, with its draft and the check that stopped it."""
+def repair_prompt(request: InteractiveRequest, draft_text: str, check: Check) -> str:
+    """The proposer's prompt in full again, with its draft and the check that stopped it.
+
+    There is no compact one: the bundled models cannot read a failing check.
+    """
     slots = {
-        "task": interactive_prompt(request, style),
+        "task": interactive_prompt(request, "full"),
         "draft": escape((strip_thoughts(draft_text) or "")[:MAX_DRAFT_CHARS]),
         "gate": check.gate,
         "code": check.code,
         "reason": escape(check.reason),
     }
     slots["fence"] = choose_fence(*slots.values())
-    return compose(f"{style}_interactive", "repair", slots)
+    return compose("full_interactive", "repair", slots)
 
 
 def solver_opening(observation: str, hint: str, action_format: str, style: str) -> str:
@@ -86,6 +91,24 @@ def solver_opening(observation: str, hint: str, action_format: str, style: str) 
         "reply": REPLIES[action_format],
     }
     return compose(f"{style}_interactive", "solve", slots)
+
+
+def demonstrate(
+    demonstration: Demonstration, action_format: str, style: str, hinted: bool = False
+) -> list[Message]:
+    """The conversation in which an environment's own solution wins, from the opening to the last action.
+
+    What the environment wrote is escaped as in play, the actions too: one that `escape` changes would win
+    no more, but a message of another role in it would be worse.
+    """
+    hint = escape(demonstration.hint) if hinted else ""
+    said = solver_opening(escape(demonstration.opening), hint, action_format, style)
+    messages: list[Message] = []
+    for turn in demonstration.turns:
+        reply = write_action(escape(turn.action), action_format)
+        messages += ({"role": "user", "content": said}, {"role": "assistant", "content": reply})
+        said = escape(turn.observation)
+    return messages
 
 
 def _list(texts: tuple[str, ...]) -> str:

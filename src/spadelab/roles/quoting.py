@@ -35,10 +35,5 @@ def clean_name(text: str) -> str:
     return _NOT_NAME.sub("_", text)[:40]
 
 
-def count_markup(text: str) -> int:
-    """How many places `escape` changes for their look as markup: a measure of injection attempts."""
-    return len(_MARKUP.findall(text))
-
-
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]

@@ -18,7 +18,7 @@ from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
 from spadelab.evaluation.heldout import HeldOutResult, benchmark_of, build_benchmark, evaluate
 from spadelab.evaluation.statistics import bootstrap
-from spadelab.families.family import program_limits
+from spadelab.families.family import play_limits
 from spadelab.learning.players import load_policy
 from spadelab.learning.warmstart import SOLVER_LENGTHS, Recipe, train
 from spadelab.learning.worldstart import SOLVER_LENGTH
@@ -82,8 +82,7 @@ def run_arm(arm: str, seed: int, settings: Settings, seconds: float) -> dict[str
             loop = Loop(settings, sandbox, benchmark.keys)
             details = play_arm(loop, settings, sandbox)
             solver = loop.players.solver
-        limits = program_limits(settings)
-        result = evaluate(solver, benchmark, settings, sandbox, limits)
+        result = evaluate(solver, benchmark, settings, sandbox, play_limits(settings))
     return {"arm": arm, "seed": seed, "seconds": seconds, **summarise(result), **details}
 
 

@@ -17,6 +17,7 @@ from spadelab.config_errors import explain_invalid, text_keys
 from spadelab.config_families import fill_family
 from spadelab.config_files import apply_override, read_settings_file, rename_keys
 from spadelab.config_notices import replace_unbuilt
+from spadelab.config_sandbox import RoleLimits, SandboxSettings
 from spadelab.config_sections import (
     CreditSettings,
     EvaluationSettings,
@@ -26,7 +27,6 @@ from spadelab.config_sections import (
     ProposerSettings,
     QueueSettings,
     RunSettings,
-    SandboxSettings,
     SolverSettings,
     TrainingSettings,
 )
@@ -42,6 +42,7 @@ __all__ = [
     "ModelSettings",
     "ProposerSettings",
     "QueueSettings",
+    "RoleLimits",
     "RunSettings",
     "SandboxSettings",
     "Section",
@@ -56,6 +57,7 @@ ALIASES = {
     "self_play.generator_model": "proposer.model",
     "training.output_dir": "run.directory",
     "task_queue.workers": "sandbox.workers",
+    "sandbox.backend": "sandbox.executor_type",
 }
 
 

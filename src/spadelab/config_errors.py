@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 UNKNOWN = ("extra_forbidden", "invalid_key")
@@ -36,20 +37,23 @@ def explain_invalid(
 
 def known_keys(settings: type[BaseModel], aliases: Sequence[str] = ()) -> list[str]:
     """Every dotted key of the tree, then the aliases."""
-    keys = []
-    for section, field in settings.model_fields.items():
-        keys += [f"{section}.{name}" for name in type(field.default).model_fields]
-    return [*keys, *aliases]
+    return [*_leaves(settings), *aliases]
 
 
 def text_keys(settings: type[BaseModel]) -> frozenset[str]:
     """The dotted keys whose values are free text."""
-    return frozenset(
-        f"{section}.{name}"
-        for section, field in settings.model_fields.items()
-        for name, leaf in type(field.default).model_fields.items()
-        if leaf.annotation is str
-    )
+    return frozenset(key for key, leaf in _leaves(settings).items() if leaf.annotation is str)
+
+
+def _leaves(settings: type[BaseModel], prefix: str = "") -> dict[str, FieldInfo]:
+    """Dotted key to field, for all that is no section."""
+    found = {}
+    for name, field in settings.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            found |= _leaves(type(field.default), f"{prefix}{name}.")
+        else:
+            found[prefix + name] = field
+    return found
 
 
 def suggest_key(key: str, known: Sequence[str]) -> str:
@@ -81,7 +85,7 @@ def _describe(error: ErrorDetails, key: str, settings: type[BaseModel]) -> str:
         # Validators of one key say "must be ..."; those of several name the keys themselves.
         return f"{key} is {_show(error['input'])}, but {message}" if message.startswith("must") else message
     if error["type"] == "model_type":
-        names = ", ".join(type(settings.model_fields[key].default).model_fields)
+        names = ", ".join(type(_find_default(key, settings)).model_fields)
         return f"{key} is {_show(error['input'])}, but must be a section with the keys {names}"
     if error["type"] == "tuple_type":
         message = "must be a list"
@@ -92,9 +96,17 @@ def _describe(error: ErrorDetails, key: str, settings: type[BaseModel]) -> str:
 
 
 def _default(key: str, settings: type[BaseModel]) -> str:
-    section, _, leaf = key.partition(".")
-    values = settings.model_fields[section].default
-    return f" (default: {_show(getattr(values, leaf))})" if leaf in type(values).model_fields else ""
+    leaves = _leaves(settings)
+    return f" (default: {_show(leaves[key].default)})" if key in leaves else ""
+
+
+def _find_default(key: str, settings: type[BaseModel]) -> BaseModel:
+    """The default of the section `key`."""
+    section, *further = key.split(".")
+    value = settings.model_fields[section].default
+    for name in further:
+        value = getattr(value, name)
+    return value  # type: ignore[no-any-return]
 
 
 def _show(value: Any) -> str:

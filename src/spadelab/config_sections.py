@@ -141,21 +141,6 @@ class JudgeSettings(Section):
     max_new_tokens: Count = 128
 
 
-class SandboxSettings(Section):
-    """The jail in which all generated code runs."""
-
-    executor_type: Literal["auto", "bubblewrap", "landlock", "unsafe"] = "auto"
-    """"auto": the strongest that works here; "unsafe" (no jail) only when typed."""
-    timeout_seconds: float = Field(default=5.0, gt=0, le=3600)
-    """Wall-clock limit of one program."""
-    memory_limit_mb: int = Field(default=256, ge=16)
-    """Memory limit of one program in MiB."""
-    allowed_packages: tuple[Literal["numpy", "sympy"], ...] = ("numpy", "sympy")
-    """Packages beside the standard library's harmless part that programs may import."""
-    workers: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """Jails at the same time (the articles' `task_queue.workers`); null: one a core."""
-
-
 class CreditSettings(Section):
     """Rewards and advantages."""
 

@@ -19,7 +19,7 @@ from spadelab.credit.rewards import solve_counts
 from spadelab.curriculum.plan import Curriculum
 from spadelab.evaluation.metrics import describe_cycle
 from spadelab.families import make_family
-from spadelab.families.family import Stateful, program_limits, withhold
+from spadelab.families.family import Stateful, play_limits, withhold
 from spadelab.learning.players import Players
 from spadelab.records import Admission, Cycle, Environment, Episode, Row
 from spadelab.rng import Streams
@@ -40,7 +40,7 @@ class Loop:
         self.players = Players(settings)
         self.family = make_family(settings, sandbox)
         self.curriculum = Curriculum(settings, self.family.seeds())
-        self.limits = program_limits(settings)
+        self.limits = play_limits(settings)
         self.estimators = {
             "solver": make_estimator(settings.credit.advantage),
             "proposer": make_estimator(settings.credit.proposer_advantage),

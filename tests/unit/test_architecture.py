@@ -20,6 +20,7 @@ LAYERS = [
         "config_families",
         "config_files",
         "config_notices",
+        "config_sandbox",
         "config_sections",
         "config_self_play",
     ),

@@ -14,8 +14,8 @@ from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
 from spadelab.evaluation.heldout import HeldOutResult, build_benchmark, evaluate
 from spadelab.evaluation.statistics import Interval, wilson
+from spadelab.families.family import play_limits
 from spadelab.models.local import LocalModel
-from spadelab.sandbox import Limits
 
 
 def measure(name: str, settings: Settings, as_json: bool) -> int:
@@ -24,12 +24,11 @@ def measure(name: str, settings: Settings, as_json: bool) -> int:
     check_device(settings.model.device)
     warn_unsafe(settings.sandbox.executor_type)
     torch.set_num_threads(settings.model.threads)
-    where, box = settings.model, settings.sandbox
+    where = settings.model
     model = LocalModel.load(folder, where.max_seq_len, where.device, where.dtype)
     benchmark = build_benchmark(settings)
-    limits = Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
     with open_sandbox(settings) as sandbox:
-        result = evaluate(model, benchmark, settings, sandbox, limits)
+        result = evaluate(model, benchmark, settings, sandbox, play_limits(settings))
     if as_json:
         print_json(describe(name, result))
     else:

@@ -17,6 +17,7 @@ from spadelab.config import Settings
 from spadelab.environments.programs import GateSettings, admit
 from spadelab.errors import UserError
 from spadelab.evaluation.heldout import build_benchmark, evaluate
+from spadelab.families.family import play_limits, program_limits
 from spadelab.learning.warmstart import (
     PROPOSER_LENGTHS,
     REFERENCE_LENGTHS,
@@ -65,13 +66,14 @@ def warm_start(recipe: Recipe, folder: Path, settings: Settings, as_json: bool, 
 
 def score(model: LocalModel, role: str, settings: Settings, sandbox: Sandbox) -> dict[str, Any]:
     """Held-out accuracy where the role solves, shares of valid and obedient drafts where it proposes."""
-    box, scores = settings.sandbox, dict[str, Any]()
-    limits = Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
+    scores, limits = dict[str, Any](), program_limits(settings)
     if role.startswith("world-"):
         return score_worlds(model, role, settings, sandbox, limits)
     if role != "proposer":
         benchmark = build_benchmark(settings)
-        scores["solver"] = describe(role, evaluate(model, benchmark, settings, sandbox, limits))
+        scores["solver"] = describe(
+            role, evaluate(model, benchmark, settings, sandbox, play_limits(settings))
+        )
     if role != "solver":
         scores["proposer"] = score_proposer(model, settings, sandbox, limits)
     return scores

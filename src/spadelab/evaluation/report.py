@@ -22,6 +22,8 @@ from spadelab.evaluation.report_template import (
     text,
     tile,
 )
+from spadelab.families.family import play_limits, program_limits
+from spadelab.sandbox import Limits
 from spadelab.store.files import write_file
 from spadelab.store.run import Run
 
@@ -138,11 +140,18 @@ def _show_sandbox(run: Run) -> Html:
         ("asked for", box.executor_type),
         *((FACT_NAMES.get(name, name), _show_fact(value)) for name, value in facts.items()),
     ]
-    limits = f"{box.timeout_seconds:g} s, {box.memory_limit_mb} MiB for one program"
-    rows.append(("limits", limits))
+    rows.append(("limits of the proposer's code", _show_limits(program_limits(run.settings))))
+    rows.append(("limits in play", _show_limits(play_limits(run.settings))))
     if not facts:
         parts.append(paragraph("The run holds no facts about its sandbox."))
     return section("Sandbox", *parts, table((), [[text(name), text(value)] for name, value in rows]))
+
+
+def _show_limits(limits: Limits) -> str:
+    return (
+        f"{limits.wall_seconds:g} s, {limits.cpu_seconds:g} s of CPU time, {limits.memory_mb} MiB, "
+        f"{limits.output_bytes:,} printed characters"
+    )
 
 
 def _show_fact(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import torch
 
-from spadelab.config import Settings
+from spadelab.config import RoleLimits, SandboxSettings, Settings
 from spadelab.environments.programs import shape_key
 from spadelab.environments.tasks import FAMILY as PROGRAMS
 from spadelab.models.local import LocalModel
@@ -68,9 +68,24 @@ class Family(Stateful, Protocol):
 
 
 def program_limits(settings: Settings) -> Limits:
-    """The limits of one program in the jail."""
+    """The limits of a program or an environment that the proposer wrote."""
+    return _role_limits(settings.sandbox, settings.sandbox.proposer)
+
+
+def play_limits(settings: Settings) -> Limits:
+    """The limits of what runs while the solver plays: its answers to program tasks, else environments."""
     box = settings.sandbox
-    return Limits(box.timeout_seconds, box.timeout_seconds, box.memory_limit_mb)
+    return _role_limits(box, box.solver if settings.self_play.family == "programs" else box.proposer)
+
+
+def _role_limits(box: SandboxSettings, role: RoleLimits) -> Limits:
+    seconds = role.timeout_seconds or box.timeout_seconds
+    return Limits(
+        wall_seconds=seconds,
+        cpu_seconds=role.cpu_seconds or box.cpu_seconds or seconds,
+        memory_mb=role.memory_limit_mb or box.memory_limit_mb,
+        output_bytes=role.output_bytes or box.output_bytes,
+    )
 
 
 def withhold(admission: Admission, withheld: Container[str]) -> Admission:

@@ -10,7 +10,7 @@ import torch
 from spadelab.config import Settings
 from spadelab.environments.programs import GateSettings, admit, gold
 from spadelab.environments.seeds import identity_environments
-from spadelab.families.family import program_limits
+from spadelab.families.family import play_limits, program_limits
 from spadelab.models.local import LocalModel
 from spadelab.play.episodes import play
 from spadelab.records import Admission, Draft, Environment, Episode, Generation
@@ -52,7 +52,7 @@ class ProgramFamily:
     def play(self, model: LocalModel, environments: Sequence[Environment], streams: Streams) -> list[Episode]:
         """`solver.rollouts` answers to each task."""
         role = self.settings.solver
-        limits = self.gates.limits
+        limits = play_limits(self.settings)
         return play(model, environments, role.rollouts, role, self.sandbox, limits, streams.torch("solver"))
 
     def copies(self, environments: Sequence[Environment]) -> Mapping[str, float]:

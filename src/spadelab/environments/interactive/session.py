@@ -173,8 +173,11 @@ def take_step(session: Session, action: str, value: object) -> None:
     if isinstance(reward, bool):
         session.fault = Fault("bad_type", f"the reward of {where} is a bool")
         return
+    if not abs(reward) <= 1 + 2 * SLACK:  # an int may be too large for a float; NaN is within nothing
+        session.fault = Fault("reward_range", f"the reward of {where} is not within [-1, 1]")
+        return
     total = math.fsum(step.reward for step in session.steps) + reward
-    if not (math.isfinite(reward) and -SLACK <= total <= 1 + SLACK):
+    if not -SLACK <= total <= 1 + SLACK:
         session.fault = Fault(
             "reward_range", f"the rewards sum to {total:g} after {where}, but must stay in [0, 1]"
         )

@@ -60,15 +60,15 @@ class Channel:
         except OSError:
             return False
 
-    def open(self, source: str, calls: Sequence[Call] = ()) -> None:
-        """Begin the first request: load the program, then make the calls."""
-        self._begin(calls, source)
+    def open(self, source: str, calls: Sequence[Call] = (), stream: int = 0) -> None:
+        """Begin the first request: load the program on a stream of chance, then make the calls."""
+        self._begin(calls, source, stream)
 
     def begin(self, calls: Sequence[Call]) -> None:
         """Begin a further request."""
         self._begin(calls, None)
 
-    def _begin(self, calls: Sequence[Call], source: str | None) -> None:
+    def _begin(self, calls: Sequence[Call], source: str | None, stream: int = 0) -> None:
         self.outcomes = []
         self._mark = time.monotonic()
         self.deadline = self._mark + self.limits.wall_seconds
@@ -84,7 +84,7 @@ class Channel:
             self._finish(self._ended)
             return
         try:
-            self._unsent = memoryview(self._codec.encode(named, source))
+            self._unsent = memoryview(self._codec.encode(named, source, stream))
         except UnicodeEncodeError:
             self._finish(Outcome("program_error", error="UnicodeEncodeError", message="not valid text"))
             return

@@ -18,14 +18,20 @@ FILTERS = Path(__file__).parent / "filters"
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 CHILD_ALLOWED = """
-read write readv writev munmap brk mremap madvise rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack
-futex set_robust_list rseq sched_yield sched_getaffinity nanosleep clock_nanosleep clock_gettime
-clock_getres gettimeofday time getpid gettid getuid geteuid getgid getegid getrandom exit exit_group
-restart_syscall poll ppoll getrusage times close
+read write readv writev munmap brk mremap rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack
+set_robust_list rseq sched_yield nanosleep gettimeofday time getuid geteuid getgid getegid getrandom exit
+exit_group restart_syscall poll ppoll getrusage times close
 """
 
-# Answered with another errno than EPERM so that libraries take their documented fallback.
-CHILD_ERRORS = {"clone3": errno.ENOSYS, "openat2": errno.ENOSYS, "ioctl": errno.ENOTTY}
+# Answered with another errno than EPERM so that libraries take their documented fallback. No error at all
+# is the answer 0: the number of a process would tell how many ran before it.
+CHILD_ERRORS = {
+    "clone3": errno.ENOSYS,
+    "openat2": errno.ENOSYS,
+    "ioctl": errno.ENOTTY,
+    "getpid": 0,
+    "gettid": 0,
+}
 
 ZYGOTE_DENIED = """
 mount umount2 pivot_root move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr chroot
@@ -43,6 +49,10 @@ setfsgid capset memfd_secret quotactl acct reboot syslog vhangup execve execveat
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _MASKED_EQUAL = 7
 _PROT_EXEC, _MAP_ANONYMOUS, _CLONE_NEWUSER, _TIOCSTI = 4, 0x20, 0x10000000, 0x5412
+_MAP_HUGETLB, _FUTEX_PRIVATE, _INT = 0x40000, 128, 0xFFFFFFFF
+_CLOCKS = 0xFFFFFFF0
+# DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE: what allocators use. MERGEABLE would tell what others have in memory.
+_ADVICE = (4, 8, 14, 15)
 
 
 class _Compare(ctypes.Structure):
@@ -98,8 +108,17 @@ def build_child(architecture: int) -> bytes:
         builder.add(name, _ALLOW)
     for name, code in CHILD_ERRORS.items():
         builder.add(name, _ERRNO | code)
-    builder.add("mmap", _ALLOW, (2, _PROT_EXEC, 0), (3, _MAP_ANONYMOUS, _MAP_ANONYMOUS))
+    anonymous = _MAP_ANONYMOUS | _MAP_HUGETLB
+    builder.add("mmap", _ALLOW, (2, _PROT_EXEC, 0), (3, anonymous, _MAP_ANONYMOUS))
     builder.add("mprotect", _ALLOW, (2, _PROT_EXEC, 0))
+    for advice in _ADVICE:
+        builder.add("madvise", _ALLOW, (2, _INT, advice))
+    # A shared futex in a file that others have mapped as well would wake them: a channel between children.
+    builder.add("futex", _ALLOW, (1, _FUTEX_PRIVATE, _FUTEX_PRIVATE))
+    builder.add("sched_getaffinity", _ALLOW, (0, _INT, 0))
+    # Negative clocks are the CPU time of other processes.
+    for name in ("clock_gettime", "clock_getres", "clock_nanosleep"):
+        builder.add(name, _ALLOW, (0, _CLOCKS, 0))
     return builder.export()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import mmap
-import os
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -161,16 +160,6 @@ def make_import(allowed: frozenset[str]) -> Callable[..., object]:
         return real(name, globals, locals, fromlist, level)
 
     return import_module
-
-
-def renew_randomness() -> None:
-    """Fresh entropy, so that unseeded randomness differs between two runs of a program.
-
-    The module `random` seeds itself after each fork; NumPy's global state is inherited.
-    """
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed(int.from_bytes(os.urandom(4), "little"))
 
 
 def _name(error: BaseException) -> str:

@@ -15,6 +15,7 @@ MAX_VALUE = 2000
 MAX_LINE = 500
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SKIPPED = (*_DEFINITIONS, ast.Return, ast.Global, ast.Nonlocal)
+_TYPE_NAME = type.__dict__["__name__"]  # a metaclass could answer in its place
 _Trace = Callable[[FrameType, str, Any], Any]
 
 
@@ -109,4 +110,5 @@ def _describe(value: object) -> str:
     try:
         return render(value, MAX_VALUE)
     except LiteralError:
-        return f"<{type(value).__name__}>"
+        name = _TYPE_NAME.__get__(type(value))[:100]
+        return f"<{name}>" if name.isidentifier() else "<object>"

@@ -9,6 +9,7 @@ import msgspec
 
 from .jobs import Call, Limits, Outcome
 from .literals import LiteralError, parse_literal, render
+from .tracer import MAX_ENTRIES, MAX_LINE
 
 
 class WireError(ValueError):
@@ -36,8 +37,10 @@ class Codec:
         self.frame_cap = 6 * (6 * limits.output_bytes + 1000 * 500) + (1 << 16)
         self._encoder = msgspec.json.Encoder()
         self._decoder = msgspec.json.Decoder(Reply)
+        self._source = ""
+        self._traced: frozenset[str] = frozenset()
 
-    def encode(self, calls: Sequence[tuple[str, Call]], source: str | None = None) -> bytes:
+    def encode(self, calls: Sequence[tuple[str, Call]], source: str | None = None, stream: int = 0) -> bytes:
         """The request frame; the first one carries the program.
 
         Raises UnicodeEncodeError for text that no encoding can carry (lone surrogates).
@@ -49,7 +52,9 @@ class Codec:
             ]
         }
         if source is not None:
-            request |= {"source": source, "output_bytes": self.limits.output_bytes}
+            request |= {"source": source, "stream": stream, "output_bytes": self.limits.output_bytes}
+            self._source = source
+        self._traced = frozenset(name for name, call in calls if call.trace)
         payload = self._encoder.encode(request)
         return len(payload).to_bytes(4, "little") + payload
 
@@ -85,8 +90,18 @@ class Codec:
                 raise WireError(f"the result is not literal text: {error}") from None
         elif value:
             raise WireError("a result beside a failure")
-        if len(reply.stdout) > room or len(reply.error) > 100 or len(reply.trace) > 1000:
+        if len(reply.stdout) > room or len(reply.error) > 100 or len(reply.trace) > MAX_ENTRIES:
             raise WireError("a field is too long")
+        if reply.trace:
+            self._check_trace(reply)
         return Outcome(
             reply.kind, value, reply.error, reply.message[:500], reply.stdout, reply.trace, seconds
         )
+
+    def _check_trace(self, reply: Reply) -> None:
+        """What was recorded becomes part of what solvers learn from."""
+        if reply.id not in self._traced:
+            raise WireError("a trace that nobody asked for")
+        lines = {line[:MAX_LINE] for line in self._source.splitlines()}
+        if any(line not in lines or not values.isprintable() for line, values in reply.trace):
+            raise WireError("a trace of something else than the program")

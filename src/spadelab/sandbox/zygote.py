@@ -26,7 +26,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from . import kernel
-from .runner import Program, Stage, renew_randomness
+from .chance import Chance
+from .runner import Program, Stage
 
 CHANNEL = 3
 OUT_OF_MEMORY = 97
@@ -67,9 +68,14 @@ def main(config: dict[str, Any]) -> None:
         kernel.Filter(bytes.fromhex(config["zygote_filter"])).install()
         child_filter = kernel.Filter(bytes.fromhex(config["child_filter"]))
     lifeline = kernel.Lifeline()
-    lifeline.tie()  # a change of user would have undone it
+    if not config["container"]:  # there the parent is a thread of the engine, whose end means nothing
+        lifeline.tie()  # a change of user would have undone it
     allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
     stage = Stage(allowed | {"__future__"})
+    chance = Chance()
+    chance.install()
+    sys.argv.clear()
+    sys.orig_argv.clear()
     rehearse(stage, 20)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # for the children: they inherit it
     for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK):
@@ -80,7 +86,7 @@ def main(config: dict[str, Any]) -> None:
     gc.freeze()
     control.send(json.dumps(facts).encode())
     os.dup2(null, 2)
-    Zygote(control, null, stage, size, lifeline, child_filter).serve()
+    Zygote(control, null, stage, chance, size, lifeline, child_filter).serve()
 
 
 class PackageFinder:
@@ -129,6 +135,7 @@ class Zygote:
         control: socket.socket,
         null: int,
         stage: Stage,
+        chance: Chance,
         size: int,
         lifeline: kernel.Lifeline,
         child_filter: kernel.Filter | None,
@@ -137,6 +144,7 @@ class Zygote:
         self.null = null
         self.child_filter = child_filter
         self.stage = stage
+        self.chance = chance
         self.lifeline = lifeline
         self.size = size
         self.pid = os.getpid()
@@ -202,7 +210,6 @@ class Zygote:
             os.dup2(self.null, descriptor)
         os.dup2(channel, CHANNEL)  # last: the null device may itself be number 3
         os.closerange(CHANNEL + 1, 65536)
-        renew_randomness()
         _set_limits(cpu_seconds, self.size + (memory_mb << 20))
         if self.child_filter:
             self.child_filter.install()
@@ -211,12 +218,13 @@ class Zygote:
         if not self.arrival.poll(QUIET_MS):
             rehearse(self.stage, 1)
         try:
-            _serve_program(_read_frame(), self.stage)
+            _serve_program(_read_frame(), self.stage, self.chance)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
 
 
-def _serve_program(request: dict[str, Any], stage: Stage) -> None:
+def _serve_program(request: dict[str, Any], stage: Stage, chance: Chance) -> None:
+    chance.begin(request["stream"])
     program = Program(request["source"], request["output_bytes"], stage)
     reply = program.load()
     _write_frame(reply)

@@ -1,0 +1,91 @@
+"""Chance and the clock of a program, drawn from one numbered stream. Runs inside the jail.
+
+What a program could take from outside (unseeded `random` and NumPy, os.urandom, uuid, the time) is the
+same whenever it runs on the same stream, on any machine and any day: a run can be repeated, and a program
+cannot wait for a date. Two streams differ in all of it, which shows what depends on chance. This serves
+repeatability; it is no wall, and NumPy's word "now" still means now.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import gc
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+_TICK = 1_000_000  # nanoseconds from one look at the clock to the next
+_EPOCH = 1_767_225_600  # 2026-01-01
+_YEARS = 1 << 28  # seconds, among which a stream chooses its first moment
+_CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+_TODAY = (("localtime", 0), ("gmtime", 0), ("ctime", 0), ("asctime", 0), ("strftime", 1))
+
+
+class Chance:
+    """One source for everything; `install` once in the zygote, `begin` once in each child."""
+
+    def __init__(self) -> None:
+        self._source = random.Random(0)
+        self._now = 0
+
+    def begin(self, stream: int) -> None:
+        """Follow a stream from its start."""
+        self._source.seed(stream)
+        self._now = (_EPOCH + self._source.randrange(_YEARS)) * 10**9
+        random.seed()
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None:
+            numpy_random.seed(self._source.getrandbits(32))
+
+    def install(self) -> None:
+        """Put this source in the place of the system's, where Python code looks for it."""
+        draw, seed = self._source.randbytes, random.Random.seed
+
+        def seed_from_here(generator: random.Random, a: Any = None, version: int = 2) -> None:
+            seed(generator, self._source.getrandbits(64) if a is None else a, version)
+
+        os.urandom = random._urandom = draw  # type: ignore[attr-defined]
+        os.getrandom = lambda size, flags=0: draw(size)
+        random.Random.seed = seed_from_here  # type: ignore[method-assign, assignment]
+        random.seed = random._inst.seed  # type: ignore[attr-defined]
+        self._install_clock()
+
+    def _install_clock(self) -> None:
+        os.environ["TZ"] = "UTC0"
+        time.tzset()
+        for name in _CLOCKS:
+            setattr(time, name, lambda: self._look() / 10**9)
+            setattr(time, name + "_ns", self._look)
+        time.clock_gettime = lambda clock: self._look() / 10**9
+        time.clock_gettime_ns = lambda clock: self._look()
+        for name, given in _TODAY:
+            setattr(time, name, self._fill(getattr(time, name), given, name == "asctime"))
+        moment, day = datetime.datetime, datetime.date
+        _replace(moment, "now", lambda kind, tz=None: kind.fromtimestamp(time.time(), tz))
+        _replace(moment, "utcnow", lambda kind: kind.fromtimestamp(time.time()))
+        _replace(day, "today", lambda kind: kind.fromtimestamp(time.time()))
+
+    def _look(self) -> int:
+        self._now += _TICK
+        return self._now
+
+    def _fill(self, function: Callable[..., Any], given: int, broken_down: bool) -> Callable[..., Any]:
+        """The function, with the moment that it takes by itself filled in from here."""
+
+        def call(*arguments: Any) -> Any:
+            if len(arguments) == given or arguments[-1] is None:
+                moment = time.time()
+                arguments = (*arguments[:given], time.gmtime(moment) if broken_down or given else moment)
+            return function(*arguments)
+
+        return call
+
+
+def _replace(kind: type, name: str, function: Callable[..., Any]) -> None:
+    # A type made in C takes no new attributes, its dictionary does; then the type must forget what it knew.
+    gc.get_referents(kind.__dict__)[0][name] = classmethod(function)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))

@@ -1,6 +1,7 @@
 """Runs untrusted Python: see `Sandbox`. Everything that crosses its border is literal text."""
 
 from .canaries import CanaryResult, self_test
+from .factory import make_sandbox
 from .jobs import Call, Job, Limits, Outcome, SandboxUnavailable
 from .sandbox import Child, Sandbox
 
@@ -13,5 +14,6 @@ __all__ = [
     "Outcome",
     "Sandbox",
     "SandboxUnavailable",
+    "make_sandbox",
     "self_test",
 ]

@@ -1,0 +1,184 @@
+"""A sandbox service over HTTP, as SandboxFusion speaks it: one script, one request, one answer.
+
+The interface (bytedance/SandboxFusion, sandbox_api.py): POST {url}/run_code with `code`, `language`,
+`stdin`, `run_timeout` and `memory_limit_MB`; the answer has `status` (Success, Failed, SandboxError) and
+`run_result` with `status` (Finished, Error, TimeLimitExceeded), `stdout` and `stderr`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from .backends import HERE, INSIDE, Flavour, make_environment
+
+# The service keeps the first MiB of what a run prints; base64 makes four bytes of three.
+_ROOM = 600_000
+_MAX_ANSWER = 8 << 20
+_START_SECONDS = 30.0
+_MEMORY_MB = 4096
+
+# The interpreter is started again: the hash seed holds from the start only, and the environment of the
+# service is none of the programs' business.
+_START = """
+import os, sys
+os.execve(sys.executable, [sys.executable, "-s", "-B", "-c", {boot!r}, {cargo!r}], {environment!r})
+"""
+_BOOT = """
+import json, sys
+from importlib.machinery import ModuleSpec
+del sys.path[0]
+sources, arguments = json.loads(sys.argv.pop())
+class Cargo:
+    def find_spec(self, name, path=None, target=None):
+        return ModuleSpec(name, self, is_package=name == "jail") if name in sources else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        exec(compile(sources[module.__name__], module.__name__, "exec"), module.__dict__)
+sys.meta_path.insert(0, Cargo())
+from jail.courier import main
+main(*arguments)
+"""
+
+
+class ServiceError(RuntimeError):
+    """The service did not answer as it should; the message says how and what would help."""
+
+
+class Load(msgspec.Struct, frozen=True):
+    """One job for the far side: `frame` is its request, `answers` how many frames must come back."""
+
+    frame: bytes
+    answers: int
+    wall_seconds: float
+    cpu_seconds: float
+    memory_mb: int
+    cap: int
+
+
+class Result(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What a child wrote, unread, and how that ended; `seconds` has the time of each whole frame."""
+
+    end: Literal["answered", "silent", "closed", "too long"]
+    seconds: list[float]
+    status: int
+    killed: bool
+    cpu_seconds: float
+    received: bytes
+
+
+class Facts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The far zygote's report about itself."""
+
+    python: str
+    dropped: bool
+    landlock: int
+    uid: int
+    kernel: str
+
+
+class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Results of the first jobs, at least one unless the far zygote died; `found` is for the self-test."""
+
+    facts: Facts
+    found: list[str]
+    results: list[Result]
+
+
+class _Run(msgspec.Struct, frozen=True):
+    status: str
+    stdout: str | None = None
+    stderr: str | None = None
+
+
+class _Response(msgspec.Struct, frozen=True):
+    status: str
+    message: str | None = None
+    run_result: _Run | None = None
+
+
+class Service:
+    """The service at `url`. Raises ServiceError for anything but an http(s) address without credentials."""
+
+    def __init__(self, url: str) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise ServiceError("sandbox.url must be a SandboxFusion service's address, such as http://host:8080")
+        self.url = url.rstrip("/")
+
+    def send(self, flavour: Flavour, loads: Sequence[Load], trail: str = "") -> Answer:
+        """Run the jobs, one after the other. Raises ServiceError; safe to use from several threads.
+
+        `trail` names what the runs of one self-test leave for each other.
+        """
+        mark = secrets.token_hex(16)
+        # The mark and the programs come by standard input: no file holds them.
+        stdin = msgspec.json.encode({"mark": mark, "trail": trail, "room": _ROOM, "jobs": loads})
+        seconds = _START_SECONDS + sum(load.wall_seconds * load.answers for load in loads)
+        request = {
+            "code": write_script(flavour),
+            "language": "python",
+            "stdin": stdin.decode(),
+            "run_timeout": seconds,
+            "memory_limit_MB": _MEMORY_MB,
+        }
+        response = self._post(json.dumps(request).encode(), seconds + _START_SECONDS)
+        try:
+            return self._read(msgspec.json.decode(response, type=_Response), mark)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise self._error(f"answers in another form ({str(error)[:200]})") from None
+
+    def _post(self, body: bytes, seconds: float) -> bytes:
+        deadline = time.monotonic() + seconds
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.url}/run_code", body, headers, method="POST")
+        received = bytearray()
+        try:
+            with urllib.request.urlopen(request, timeout=seconds) as response:
+                while part := response.read1(1 << 16):
+                    received += part
+                    if len(received) > _MAX_ANSWER:
+                        raise self._error("answers with too many bytes")
+                    if time.monotonic() > deadline:
+                        raise self._error(f"did not finish its answer within {seconds:g} s")
+        except (OSError, http.client.HTTPException) as error:
+            raise self._error(f"does not answer ({error})") from None
+        return bytes(received)
+
+    def _read(self, response: _Response, mark: str) -> Answer:
+        run = response.run_result
+        lines = ((run.stdout if run else "") or "").splitlines()
+        for line in lines:
+            if line.startswith(mark + " "):
+                return msgspec.json.decode(line[len(mark) :], type=Answer)
+        reasons = (run.stderr or "").strip().splitlines() if run else [response.message or ""]
+        state = f"{response.status}, {run.status if run else 'no result'}"
+        raise self._error(f"could not run the jail ({state}: {(reasons or ['no reason'])[-1][:300]})")
+
+    def _error(self, what: str) -> ServiceError:
+        return ServiceError(
+            f"the sandbox service {self.url} {what}; see that it runs and that sandbox.url is right"
+        )
+
+
+def write_script(flavour: Flavour) -> str:
+    """The script for one kind of jail: the files of the jail as they are, the filters, and the courier."""
+    sources = {
+        f"jail.{Path(name).stem}": (HERE / name).read_text("utf-8") for name in (*INSIDE, "courier.py")
+    }
+    filters: dict[str, list[str]] = {}
+    for machine in ("x86_64", "aarch64"):
+        files = [HERE / "filters" / f"{role}-{machine}.bpf" for role in ("zygote", "child")]
+        filters[machine] = [file.read_bytes().hex() for file in files]
+    cargo = json.dumps([{"jail": "", **sources}, [filters, flavour.packages]])
+    return _START.format(boot=_BOOT, cargo=cargo, environment=make_environment(flavour))

@@ -1,27 +1,23 @@
-"""How to start a jail: the command line of each backend."""
+"""How to start a jail: the command line of the backends that need no container."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib.metadata
 import importlib.util
 import json
 import os
 import platform
-import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .jobs import SandboxUnavailable
+from .packages import find_roots, list_paths
 
 HERE = Path(__file__).parent
-INSIDE = ("zygote.py", "runner.py", "tracer.py", "kernel.py", "literals.py")
+INSIDE = ("zygote.py", "runner.py", "tracer.py", "kernel.py", "literals.py", "chance.py")
 JAIL_FOLDER = "/jail"
-BACKENDS = ("bubblewrap", "landlock", "unsafe")
 
 # The package is made by hand: its real __init__ is the host's side and must not run in the jail.
 _BOOT = (
@@ -40,23 +36,17 @@ class Flavour:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A process to start: its command line, its whole environment, and the backend's name."""
+    """A process to start: its command line, its whole environment, and the backend's name.
+
+    `door` is the path at which it wants to meet the host; without one, its standard input is the
+    control socket. `stop` ends what does not end by itself.
+    """
 
     backend: str
     command: tuple[str, ...]
     environment: dict[str, str]
-
-
-def list_launches(backend: str, flavour: Flavour) -> list[Launch]:
-    """The ways to start `flavour`, best first. `backend`: "auto" or one of BACKENDS."""
-    launches: list[Launch] = []
-    if backend in ("auto", "bubblewrap"):
-        launches += [_launch_bwrap(path, flavour) for path in find_bwrap()]
-    if backend in ("auto", "landlock"):
-        launches.append(_launch_plain("landlock", flavour))
-    if backend == "unsafe":
-        launches.append(_launch_plain("unsafe", flavour))
-    return launches
+    door: Path | None = None
+    stop: tuple[str, ...] = ()
 
 
 def find_bwrap() -> list[str]:
@@ -76,12 +66,16 @@ def read_filters() -> tuple[bytes, bytes]:
     return (folder / f"zygote-{machine}.bpf").read_bytes(), (folder / f"child-{machine}.bpf").read_bytes()
 
 
-def _launch_plain(backend: str, flavour: Flavour) -> Launch:
-    command = _python(flavour, str(HERE), confine=backend != "unsafe")
-    return Launch(backend, tuple(command), make_environment(flavour))
+def launch_plain(backend: str, flavour: Flavour) -> Launch:
+    """The zygote as an ordinary process, which confines itself unless the backend is "unsafe"."""
+    roots = find_roots(flavour.packages)
+    arguments = zygote_arguments(flavour, str(HERE), roots, confine=backend != "unsafe")
+    return Launch(backend, (interpreter(), *arguments), make_environment(flavour))
 
 
-def _launch_bwrap(path: str, flavour: Flavour) -> Launch:
+def launch_bwrap(path: str, flavour: Flavour) -> Launch:
+    """The zygote in namespaces made by the bubblewrap at `path`."""
+    roots = find_roots(flavour.packages)
     environment = make_environment(flavour)
     command = [path, "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]
     for name, value in environment.items():
@@ -95,15 +89,15 @@ def _launch_bwrap(path: str, flavour: Flavour) -> Launch:
             command += ["--cap-add", f"CAP_{capability}"]
     else:
         command += ["--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"]
-    command += _binds(flavour)
+    command += _binds(list_paths(roots))
     for name in INSIDE:
         command += ["--ro-bind", str(HERE / name), f"{JAIL_FOLDER}/{name}"]
     command += ["--dev-bind", "/dev/null", "/dev/null", "--remount-ro", "/", "--chdir", "/", "--"]
-    command += _python(flavour, JAIL_FOLDER, confine=True)
+    command += [interpreter(), *zygote_arguments(flavour, JAIL_FOLDER, roots)]
     return Launch("bubblewrap", tuple(command), environment)
 
 
-def _binds(flavour: Flavour) -> list[str]:
+def _binds(packages: Sequence[Path]) -> list[str]:
     """Read-only mounts: system libraries, the interpreter, and packages when there are any."""
     arguments: list[str] = []
     for folder in ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/nix/store"):
@@ -114,60 +108,32 @@ def _binds(flavour: Flavour) -> list[str]:
             arguments += ["--ro-bind", folder, folder]
     arguments += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
     base = Path(sys.base_prefix)
-    folders = {interpreter(), str(base / "lib"), sysconfig.get_path("stdlib"), *_package_paths(flavour)}
+    folders = {interpreter(), str(base / "lib"), sysconfig.get_path("stdlib"), *map(str, packages)}
     for folder in sorted(folders):
         arguments += ["--ro-bind", folder, folder]
     return arguments
 
 
-def _python(flavour: Flavour, folder: str, confine: bool) -> list[str]:
+def zygote_arguments(
+    flavour: Flavour, folder: str, roots: Mapping[str, str], confine: bool = True, container: bool = False
+) -> list[str]:
+    """What the interpreter is told: `folder` holds the zygote's files, `roots` where packages lie."""
     zygote, child = read_filters() if confine else (b"", b"")
     config = {
         "packages": flavour.packages,
-        "roots": _find_roots(flavour.packages),
+        "roots": roots,
         "confine": confine,
+        "container": container,
         "zygote_filter": zygote.hex(),
         "child_filter": child.hex(),
     }
     # Not -I: it would ignore PYTHONHASHSEED.
-    return [interpreter(), "-S", "-s", "-B", "-c", _BOOT, folder, json.dumps(config)]
+    return ["-S", "-s", "-B", "-c", _BOOT, folder, json.dumps(config)]
 
 
 def interpreter() -> str:
     """The real interpreter behind a virtual environment."""
     return str(Path(sys.executable).resolve())
-
-
-def _find_roots(packages: Sequence[str]) -> dict[str, str]:
-    """Top-level module to the folder that holds it, for the packages and what they require."""
-    roots: dict[str, str] = {}
-    waiting = list(packages)
-    while waiting:
-        name = waiting.pop()
-        spec = importlib.util.find_spec(name)
-        if name in roots or (spec is None and name not in packages):
-            continue  # a requirement under another module name: the import will say what is missing
-        if spec is None or spec.origin is None:
-            raise SandboxUnavailable(f"sandbox.allowed_packages names {name!r}, which is not installed")
-        origin = Path(spec.origin).resolve()
-        roots[name] = str(origin.parent.parent if spec.submodule_search_locations else origin.parent)
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            needed = importlib.metadata.requires(name) or []
-            waiting += [_module_name(text) for text in needed if "extra ==" not in text]
-    return roots
-
-
-def _package_paths(flavour: Flavour) -> list[str]:
-    paths = []
-    for name, folder in _find_roots(flavour.packages).items():
-        candidates = [Path(folder, name), Path(folder, name + ".py"), Path(folder, name + ".libs")]
-        paths += [str(path) for path in candidates if path.exists()]
-    return paths
-
-
-def _module_name(requirement: str) -> str:
-    match = re.match(r"[A-Za-z0-9_.-]+", requirement)
-    return match.group().replace("-", "_").lower() if match else ""
 
 
 def make_environment(flavour: Flavour) -> dict[str, str]:

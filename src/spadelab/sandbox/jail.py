@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .backends import Launch
+from .door import await_visitor, open_door
 from .jobs import Limits, SandboxUnavailable
 
 _CREDENTIALS = struct.Struct("3i")
@@ -49,27 +50,34 @@ class Jail:
         self.zygote = 0
         self._next = 1
         self._lock = threading.Lock()
-        self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._launch = launch
         try:
-            self._process = subprocess.Popen(
-                launch.command,
-                stdin=inside.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=launch.environment,
-                cwd="/",
-                start_new_session=True,
-            )
+            self._connect(launch)
         except OSError as error:
-            self._control.close()
             raise SandboxUnavailable(f"{launch.backend}: {error}") from None
-        finally:
-            inside.close()
         try:
             self.facts = self._await_ready()
         except BaseException:
             self.close()
             raise
+
+    def _connect(self, launch: Launch) -> None:
+        if launch.door is None:
+            self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with inside:
+                try:
+                    self._process = _start(launch, inside.fileno())
+                except OSError:
+                    self._control.close()
+                    raise
+            return
+        with open_door(launch.door) as listener:
+            self._process = _start(launch, subprocess.DEVNULL)
+            try:
+                self._control = await_visitor(listener, self._process, _START_SECONDS)
+            except TimeoutError:
+                self._stop()
+                raise OSError(f"no answer in {_START_SECONDS:.0f} s") from None
 
     def _await_ready(self) -> dict[str, Any]:
         errors = self._process.stderr
@@ -83,10 +91,9 @@ class Jail:
             raise SandboxUnavailable(f"{self.backend}: no answer in {_START_SECONDS:.0f} s") from None
         with errors:
             if not message:
-                lines = errors.read(65536).decode("utf-8", "replace").strip().splitlines() or [
-                    "no reason given"
-                ]
-                raise SandboxUnavailable(f"{self.backend}: {lines[-1]}")
+                text = errors.read(65536).decode("utf-8", "replace")
+                lines = [line for line in text.strip().splitlines() if "--help" not in line]
+                raise SandboxUnavailable(f"{self.backend}: {(lines or ['no reason given'])[-1]}")
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         self._control.settimeout(_ANSWER_SECONDS)
         self.zygote, user, _ = _CREDENTIALS.unpack(ancillary[0][2])
@@ -145,9 +152,26 @@ class Jail:
         try:
             self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.zygote or self._process.pid, signal.SIGKILL)
-            self._process.kill()
-            self._process.wait()
+            self._stop()
         if self._process.stderr:
             self._process.stderr.close()
+
+    def _stop(self) -> None:
+        if self._launch.stop:
+            subprocess.run(self._launch.stop, capture_output=True, env=self._launch.environment, check=False)
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # a container's user may be another
+            os.kill(self.zygote or self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
+
+
+def _start(launch: Launch, control: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        launch.command,
+        stdin=control,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=launch.environment,
+        cwd="/",
+        start_new_session=True,
+    )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from .backends import Flavour, Launch, list_launches
+from .backends import Flavour
 from .channel import Channel
 from .jail import Jail, JailDied
 from .jobs import Limits, SandboxUnavailable
+from .launches import start_jail
 
 RECYCLE_AFTER = 5000
 WARM = 2
@@ -32,8 +32,9 @@ class Pool:
     Raises SandboxUnavailable when none can be started. Safe to use from several threads.
     """
 
-    def __init__(self, backend: str, workers: int) -> None:
+    def __init__(self, backend: str, workers: int, image: str | None = None) -> None:
         self._choice = backend
+        self._image = image
         self._workers = workers
         self._seats: dict[Flavour, list[Seat]] = {}
         self._lock = threading.RLock()
@@ -103,36 +104,7 @@ class Pool:
         return fresh
 
     def _launch(self, flavour: Flavour) -> Jail:
-        reasons: list[str] = []
-        for launch in self._candidates(flavour):
-            try:
-                jail = Jail(launch)
-            except SandboxUnavailable as error:
-                reasons.append(str(error))
-                continue
-            if launch.backend == "landlock" and not jail.facts["landlock"]:
-                jail.close()
-                reasons.append("landlock: this kernel has none")
-                continue
-            return jail
-        raise SandboxUnavailable(_advise(reasons))
-
-    def _candidates(self, flavour: Flavour) -> Sequence[Launch]:
-        try:
-            launches = list_launches(self._choice, flavour)
-        except FileNotFoundError as error:
-            raise SandboxUnavailable(f"there is no system-call filter for this machine ({error})") from None
-        if not launches:
-            raise SandboxUnavailable(_advise(["no bubblewrap was found"]))
-        return launches
-
-
-def _advise(reasons: Sequence[str]) -> str:
-    return (
-        f"no jail can be built here ({'; '.join(reasons)}): allow unprivileged user namespaces"
-        " or use a kernel with Landlock (5.13 or later);"
-        " `--sandbox unsafe` runs programs without isolation"
-    )
+        return start_jail(self._choice, flavour, self._image)
 
 
 def _pop_fresh(seat: Seat, limits: Limits) -> Channel | None:

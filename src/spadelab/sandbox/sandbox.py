@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from .backends import BACKENDS, Flavour
+from .backends import Flavour
 from .channel import Channel, Switchboard
+from .container import ENGINES
 from .jobs import Call, Job, Limits, Outcome, SandboxUnavailable
+from .launches import BACKENDS
+from .packages import check_packages
 from .pool import Pool, Seat
 
 if TYPE_CHECKING:
@@ -28,11 +31,12 @@ _LOADING = 8
 class Sandbox:
     """Runs untrusted programs, each in a fresh child of a jail. A context manager.
 
-    `backend`: "auto" (bubblewrap, else Landlock), "bubblewrap", "landlock", or "unsafe" (no isolation at
-    all; never chosen automatically). `workers`: jails of each kind, one a core by default.
-    `allowed_packages`: what programs may import beyond the standard list; such programs run in jails
-    of their own, started when first needed. Raises SandboxUnavailable when no jail can be built, or
-    when a canary attack gets through.
+    `backend`: "auto" (the first that works of bubblewrap, Landlock, docker and podman), one of their
+    names in lower case, or "unsafe" (no isolation at all; never chosen automatically). `workers`: jails
+    of each kind, one a core by default. `allowed_packages`: what programs may import beyond the standard
+    list; such programs run in jails of their own, started when first needed. `image`: of a container,
+    see `launch_container`. Raises SandboxUnavailable when no jail can be built, when an allowed package
+    is not installed, or when a canary attack gets through.
     """
 
     def __init__(
@@ -41,6 +45,7 @@ class Sandbox:
         workers: int | None = None,
         allowed_packages: Sequence[str] = ("numpy", "sympy"),
         canaries: bool = True,
+        image: str | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
             raise ValueError(f"sandbox backend {backend!r}: choose auto, {', '.join(BACKENDS)}")
@@ -49,7 +54,8 @@ class Sandbox:
         self.workers = workers or os.cpu_count() or 1
         self._packages = tuple(allowed_packages)
         self._names = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._packages)) or '(?!)'})\b")
-        self._pool = Pool(backend, self.workers)
+        check_packages(self._packages)
+        self._pool = Pool(backend, self.workers, image)
         self._contained: dict[str, bool] = {}
         if canaries and self.isolated:
             self._prove()
@@ -151,7 +157,7 @@ class Sandbox:
         return {
             "backend": self.backend,
             "layers": {
-                "namespaces": self.backend == "bubblewrap",
+                "namespaces": self.backend in ("bubblewrap", *ENGINES),
                 "landlock": inside.get("landlock", 0),
                 "seccomp": "strict" if self.isolated else "",
                 "rlimits": True,
@@ -183,7 +189,7 @@ class Sandbox:
     def _begin(self, job: Job) -> tuple[Seat, Channel]:
         flavour = Flavour(job.hash_seed, self._find_packages(job.source))
         seat, channel = self._pool.take(flavour, job.limits)
-        channel.open(job.source, job.calls)
+        channel.open(job.source, job.calls, job.stream)
         self._pool.warm(seat, job.limits)
         return seat, channel
 

@@ -68,7 +68,7 @@ def main(config: dict[str, Any]) -> None:
         kernel.Filter(bytes.fromhex(config["zygote_filter"])).install()
         child_filter = kernel.Filter(bytes.fromhex(config["child_filter"]))
     lifeline = kernel.Lifeline()
-    if not config["container"]:  # there the parent is a thread of the engine, whose end means nothing
+    if not config.get("container"):  # there the parent is a thread of the engine, whose end means nothing
         lifeline.tie()  # a change of user would have undone it
     allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
     stage = Stage(allowed | {"__future__"})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spadelab.command.boundary import hush_libraries, notify, verb
+from spadelab.command.options import Jail, Json, override
 from spadelab.command.verbs_audit import audit
 from spadelab.command.verbs_environments import add_verbs
 
@@ -26,15 +27,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Backend(StrEnum):
-    """The jails that can be asked for."""
-
-    auto = "auto"
-    bubblewrap = "bubblewrap"
-    landlock = "landlock"
-    unsafe = "unsafe"
 
 
 class Kind(StrEnum):
@@ -63,11 +55,6 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="One setting, such as run.seed=1; may be repeated."),
 ]
-Jail = Annotated[
-    Backend | None,
-    typer.Option("--sandbox", help="The jail for generated programs; unsafe means none at all."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, the result only.")]
 
 
@@ -89,12 +76,7 @@ def main(
     """Self-play post-training: one language model writes executable tasks and learns by solving them."""
 
 
-def override(overrides: list[str] | None, backend: Backend | None) -> list[str]:
-    """All overrides, `--sandbox` among them."""
-    return [*(overrides or []), *([f"sandbox.executor_type={backend.value}"] if backend else [])]
-
-
-def prepare(config: Path | None, overrides: list[str] | None, backend: Backend | None) -> Settings:
+def prepare(config: Path | None, overrides: list[str] | None, backend: str | None) -> Settings:
     """The settings of a verb that uses models, their notices shown."""
     from spadelab.config import load_settings
 
@@ -208,8 +190,8 @@ def execute(
     from spadelab.command.execution import Request
     from spadelab.command.execution import execute as run_program
 
-    jail = (backend or Backend.auto).value
-    return run_program(path, Request(function, arguments, timeout, memory, jail, trace), as_json)
+    request = Request(function, arguments, timeout, memory, backend or "auto", trace)
+    return run_program(path, request, as_json)
 
 
 @app.command()
@@ -228,7 +210,7 @@ def check(
     """Put one draft, or one interactive environment, through all gates and show what each says."""
     from spadelab.command.checking import check as check_draft
 
-    return check_draft(path, kind.value, arguments or [], (backend or Backend.auto).value, as_json)
+    return check_draft(path, kind.value, arguments or [], backend or "auto", as_json)
 
 
 @app.command()
@@ -238,7 +220,7 @@ def doctor(backend: Jail = None, as_json: Json = False) -> int:
     hush_libraries()
     from spadelab.command.doctor import examine
 
-    return examine((backend or Backend.auto).value, as_json)
+    return examine(backend or "auto", as_json)
 
 
 @app.command()

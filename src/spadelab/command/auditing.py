@@ -15,7 +15,7 @@ from spadelab.errors import UserError
 from spadelab.evaluation.hacks import GENUINE_BAR, HACK_BAR, PLANTED, Finding, load_planted
 from spadelab.evaluation.hacks import audit as audit_planted
 from spadelab.rng import Streams
-from spadelab.sandbox import Sandbox
+from spadelab.sandbox import make_sandbox
 
 
 def audit_hacks(folders: Sequence[Path], backend: str, as_json: bool) -> int:
@@ -27,7 +27,7 @@ def audit_hacks(folders: Sequence[Path], backend: str, as_json: bool) -> int:
             raise UserError(f"{folder}: no module (.py or .txt) to audit there.")
         planted += found
     warn_unsafe(backend)
-    with Sandbox(backend) as sandbox:
+    with make_sandbox(backend) as sandbox:
         findings = audit_planted(planted, sandbox, Streams(0).python("audit"))
     if as_json:
         print_json({"findings": [{**asdict(finding), "holds": finding.holds} for finding in findings]})

@@ -18,7 +18,7 @@ from spadelab.environments.programs import GateSettings, ProgramError, admit
 from spadelab.environments.syntax import parse_program
 from spadelab.errors import UserError
 from spadelab.records import Admission, Draft
-from spadelab.sandbox import Sandbox
+from spadelab.sandbox import make_sandbox
 
 
 def check(path: Path, kind: str, arguments: Sequence[str], backend: str, as_json: bool) -> int:
@@ -29,7 +29,7 @@ def check(path: Path, kind: str, arguments: Sequence[str], backend: str, as_json
         raise UserError(f"{path}: --args goes with a program task; an environment takes a seed.")
     draft = Draft(path.name, kind, "" if environment else read_draft(path, text, arguments), 0)
     warn_unsafe(backend)
-    with Sandbox(backend, workers=2 if environment else 1) as sandbox:
+    with make_sandbox(backend, workers=2 if environment else 1) as sandbox:
         if environment:
             admission = interactive.judge_source(text, sandbox, interactive.GateSettings())
         else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from spadelab.command.arguments import read_arguments, read_text
 from spadelab.command.boundary import print_json, warn_unsafe
 from spadelab.errors import UserError
-from spadelab.sandbox import Call, Job, Limits, Outcome, Sandbox
+from spadelab.sandbox import Call, Job, Limits, Outcome, make_sandbox
 
 MACHINERY = ("jail_died", "unavailable")
 
@@ -32,7 +32,7 @@ def execute(path: Path, request: Request, as_json: bool) -> int:
     limits = Limits(request.seconds, request.seconds, request.memory)
     job = Job(read_text(path), (call,), limits)
     warn_unsafe(request.backend)
-    with Sandbox(request.backend, workers=1) as sandbox:
+    with make_sandbox(request.backend, workers=1) as sandbox:
         (outcome,) = sandbox.run(job)
     if outcome.kind in MACHINERY:
         raise UserError(f"the sandbox failed ({outcome.kind}): {outcome.message}; run spadelab doctor.")

@@ -24,7 +24,7 @@ from spadelab.environments.trials import Rejected
 from spadelab.errors import UserError
 from spadelab.records import Environment
 from spadelab.roles.actions import read_action
-from spadelab.sandbox import Limits, Sandbox
+from spadelab.sandbox import Limits, Sandbox, make_sandbox
 
 LIBRARY = "library:"
 
@@ -33,7 +33,7 @@ def play(file: str, seed: int, backend: str) -> int:
     """Play one instance; the exit code: 0, or 1 when the environment breaks its contract."""
     environment = load_environment(file)
     warn_unsafe(backend)
-    with Sandbox(backend, workers=1) as sandbox:
+    with make_sandbox(backend, workers=1) as sandbox:
         (session,) = open_sessions(sandbox, [(environment, seed)], Limits())
         try:
             show(f"{environment.name}: {environment.message}\n")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from spadelab.command.boundary import verb
+from spadelab.command.options import Jail, Json
 from spadelab.errors import UserError
-
-Jail = Literal["auto", "bubblewrap", "landlock", "unsafe"]
 
 
 @verb
@@ -20,14 +19,12 @@ def audit(
         list[Path] | None,
         typer.Option("--cases", metavar="DIR", help="A folder of further hacks; may be repeated."),
     ] = None,
-    backend: Annotated[Jail, typer.Option("--sandbox", help="The jail for generated programs.")] = "auto",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")
-    ] = False,
+    backend: Jail = None,
+    as_json: Json = False,
 ) -> int:
     """Try to cheat the proposer's reward: every planted hack must earn next to nothing."""
     if not hacks:
         raise UserError("choose what to audit: --hacks.")
     from spadelab.command.auditing import audit_hacks
 
-    return audit_hacks(cases or [], backend, as_json)
+    return audit_hacks(cases or [], backend or "auto", as_json)

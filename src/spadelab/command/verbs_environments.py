@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from spadelab.command.boundary import verb
+from spadelab.command.options import Jail, Json
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or its name under runs/.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 
 pool = typer.Typer(help="Look at the environments that a run stored.", no_args_is_help=True)
 
@@ -22,15 +22,12 @@ def play(
         typer.Argument(metavar="FILE", help="An environment's .py file, or library:NAME for one of ours."),
     ],
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Which instance.")] = 0,
-    backend: Annotated[
-        Literal["auto", "bubblewrap", "landlock", "unsafe"],
-        typer.Option("--sandbox", help="The jail for the environment."),
-    ] = "auto",
+    backend: Jail = None,
 ) -> int:
     """Play an interactive environment yourself. At the prompt also :hint, :solution and :quit."""
     from spadelab.command.playing import play as start
 
-    return start(file, seed, backend)
+    return start(file, seed, backend or "auto")
 
 
 @pool.command("ls")

@@ -13,6 +13,7 @@ from spadelab.command.boundary import print_json, warn_unsafe
 from spadelab.command.measuring import describe
 from spadelab.command.scoring_worlds import score_worlds, share
 from spadelab.command.ticker import Ticker
+from spadelab.conductor import open_sandbox
 from spadelab.config import Settings
 from spadelab.environments.programs import GateSettings, admit
 from spadelab.errors import UserError
@@ -54,7 +55,7 @@ def warm_start(recipe: Recipe, folder: Path, settings: Settings, as_json: bool, 
         for _ in train(model, recipe, report):
             pass
     save_with_log(model, folder, log)
-    with Sandbox(settings.sandbox.executor_type) as sandbox:
+    with open_sandbox(settings) as sandbox:
         scores = score(model, recipe.role, settings, sandbox)
     (folder / SCORES).write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
     if as_json:

@@ -17,8 +17,11 @@ def make_sandbox(
 ) -> Sandbox:
     """The sandbox that the settings ask for: a `RemoteSandbox` at `url` for "remote", else a `Sandbox`.
 
-    Raises SandboxUnavailable with the reason and the cure.
+    `backend` may also be the service's address itself. Raises SandboxUnavailable with the reason
+    and the cure.
     """
+    if backend.startswith(("http://", "https://")):
+        backend, url = "remote", backend
     if backend == "remote":
         from .remote import RemoteSandbox  # HTTP is slow to import, and few need it
 

@@ -24,7 +24,7 @@ _LONGEST_BATCH = 120.0
 _PROBES = 3
 _FORTUNES = ("wall_timeout", "cpu_timeout", "jail_died", "unavailable")
 _TRAILS = ("leave a file for the next run", "leave a process for the next run")
-_CURE = "the service does not keep runs apart; set `isolation: lite` in its configuration or give each run a VM"
+_CURE = "the service does not keep runs apart; set `isolation: lite` in its configuration or give each a VM"
 
 
 class RemoteSandbox(Sandbox):

@@ -113,7 +113,9 @@ class Service:
     def __init__(self, url: str) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-            raise ServiceError("sandbox.url must be a SandboxFusion service's address, such as http://host:8080")
+            raise ServiceError(
+                "sandbox.url must be a SandboxFusion service's address, such as http://host:8080"
+            )
         self.url = url.rstrip("/")
 
     def send(self, flavour: Flavour, loads: Sequence[Load], trail: str = "") -> Answer:

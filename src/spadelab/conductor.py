@@ -19,7 +19,7 @@ from spadelab.learning.datasets import write_datasets
 from spadelab.learning.players import load_policy
 from spadelab.loop import Loop
 from spadelab.records import Cycle
-from spadelab.sandbox import Sandbox
+from spadelab.sandbox import Sandbox, make_sandbox
 from spadelab.store.files import write_file
 from spadelab.store.run import Run
 from spadelab.store.tracking import Tracker
@@ -49,7 +49,7 @@ class Outcome:
 def open_sandbox(settings: Settings) -> Sandbox:
     """The jail that the settings ask for; raises SandboxUnavailable with the reason and the cure."""
     box = settings.sandbox
-    return Sandbox(box.executor_type, box.workers, box.allowed_packages)
+    return make_sandbox(box.executor_type, box.workers, box.allowed_packages, image=box.image, url=box.url)
 
 
 def conduct(settings: Settings, observer: Observer) -> Outcome:

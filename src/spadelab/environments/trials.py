@@ -1,7 +1,7 @@
 """Trial runs of a proposed program in fresh jailed processes, and what they say about it.
 
-Every program runs at least twice: two processes, two hash seeds, and the calls of the second run in
-reverse order, so that results that depend on the process, on hashing or on earlier calls differ.
+Every program runs at least twice: two processes, two hash seeds, two streams of chance and time, and the
+calls of the second run in reverse order, so that results that depend on any of these differ.
 Programs that mention a source of randomness run EXTRA_RUNS times more, since a coin agrees with
 itself half of the time.
 """
@@ -66,7 +66,8 @@ def plan_trials(
         calls = tuple(
             Call(function, text, trace=number == 0 and index == 0) for index, text in enumerate(inputs)
         )
-        jobs.append(Job(source, calls[:: -1 if number % 2 else 1], limits, hash_seed=number % 2))
+        order = calls[:: -1 if number % 2 else 1]
+        jobs.append(Job(source, order, limits, hash_seed=number % 2, stream=number))
     return tuple(jobs)
 
 

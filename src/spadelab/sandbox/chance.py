@@ -51,7 +51,7 @@ class Chance:
         os.urandom = random._urandom = draw  # type: ignore[attr-defined]
         os.getrandom = lambda size, flags=0: draw(size)
         random.Random.seed = seed_from_here  # type: ignore[method-assign, assignment]
-        random.seed = random._inst.seed  # type: ignore[attr-defined]
+        random.seed = random._inst.seed
         self._install_clock()
 
     def _install_clock(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import secrets
 import shutil
 import subprocess
@@ -26,7 +27,6 @@ _NOBODY = "65534:65534"
 _DOOR = f"{JAIL_FOLDER}/door"
 _PACKAGES = f"{JAIL_FOLDER}/packages"
 _PROBE_SECONDS = 10.0
-_PROCESSES = 1024
 
 
 def find_fault(engine: str) -> str:
@@ -85,15 +85,18 @@ def _launch(engine: tuple[str, ...], flavour: Flavour, image: str | None) -> Lau
 def _walls(engine: str) -> list[str]:
     """What the container may not do and how much it may use: half of the machine's memory, two cores."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    ours = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    processes = 4096 if ours == resource.RLIM_INFINITY else min(4096, ours)
     return [
         *("--rm", "--log-driver", "none", "--hostname", "jail", "--network", "none", "--read-only"),
         *("--cap-drop", "ALL", "--user", _NOBODY, "--workdir", "/"),
         *("--security-opt", "no-new-privileges", "--security-opt", f"seccomp={PROFILE}"),
         # SELinux keeps containers from the host's files and sockets: here from the zygote and the door.
         *("--security-opt", "label=disable"),
-        *("--pids-limit", str(_PROCESSES), "--ulimit", "nofile=1024:1024"),
-        *("--memory", f"{memory}b", "--cpus", str(min(2, os.cpu_count() or 1))),
-        # podman would mount writable folders and lend the host's proxy settings, which may hold passwords.
+        *("--memory", f"{memory}b", "--cpus", str(min(2, os.cpu_count() or 1)), "--pids-limit", "1024"),
+        # The engines' own defaults may lie above what they are allowed here; the zygote sets lower ones.
+        *("--ulimit", "nofile=1024:1024", "--ulimit", f"nproc={processes}:{processes}"),
+        # podman would mount writable folders, and lend the host's proxy settings, which may hold passwords.
         *(("--read-only-tmpfs=false", "--http-proxy=false") if engine == "podman" else ()),
     ]
 

@@ -16,6 +16,7 @@ from spadelab.command.boundary import hush_libraries, notify, verb
 from spadelab.command.options import Jail, Json, override
 from spadelab.command.verbs_audit import audit
 from spadelab.command.verbs_environments import add_verbs
+from spadelab.command.verbs_sandbox import sandbox
 
 if TYPE_CHECKING:
     from spadelab.config import Settings
@@ -279,4 +280,5 @@ def compare(
 
 
 app.command()(audit)
+app.add_typer(sandbox, name="sandbox")
 add_verbs(app)

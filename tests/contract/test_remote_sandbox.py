@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
 from fusion_server import FAULTS, FusionServer
 
+from spadelab.command.sandbox_doctor import examine
 from spadelab.environments.interactive.contract import read_manifest
 from spadelab.environments.interactive.session import ask, open_sessions, step_sessions
 from spadelab.environments.library import library_source, list_library
@@ -88,6 +90,13 @@ def test_the_service_and_the_jail_in_it_are_both_proven(remote: RemoteSandbox) -
     assert all(facts["canaries"].values()) and len(facts["canaries"]) >= 18
     assert "leave a file for the next run" in facts["canaries"] and "fork" in facts["canaries"]
     assert facts["layers"]["service_isolation"] and facts["layers"]["seccomp"] == "strict"
+
+
+def test_the_doctor_tests_a_service(service: FusionServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert examine(service.url, None, True) == 0
+    found = json.loads(capsys.readouterr().out)["backends"][service.url]
+    assert found["works"] and all(found["canaries"].values()) and found["layers"]["service_isolation"]
+    assert found["layers"]["seccomp"] == "strict"
 
 
 def test_a_service_without_isolation_is_refused() -> None:

@@ -68,7 +68,7 @@ def _survey(backend: str, image: str | None, place: Place, able: Capabilities) -
 def _test(backend: str, image: str | None, place: Place, able: Capabilities) -> Finding:
     try:
         with make_sandbox(backend, 1, (), canaries=False, image=image) as sandbox:
-            facts, results = sandbox.facts(), self_test(sandbox)
+            results, facts = self_test(sandbox), sandbox.facts()
             isolated = sandbox.isolated
     except SandboxUnavailable as error:
         name = "remote" if "://" in backend else backend

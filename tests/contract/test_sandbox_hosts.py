@@ -24,7 +24,7 @@ SOURCES = Path(policy.__file__).parents[2]
 HONEST = """
 from spadelab.sandbox import Call, Job, Sandbox
 job = Job("def f(x):\\n    return x + 1\\n", (Call("f", "1"),))
-with Sandbox(BACKEND, workers=1) as sandbox:
+with Sandbox(BACKEND, workers=1, allowed_packages=()) as sandbox:
     print(sandbox.facts()["backend"], sandbox.run(job)[0].value)
 """
 
@@ -155,7 +155,7 @@ def test_a_jail_that_does_not_start_says_why() -> None:
 
 
 def test_unsafe_is_only_used_when_named() -> None:
-    with pytest.raises(ValueError, match="choose auto, bubblewrap, landlock, unsafe"):
+    with pytest.raises(ValueError, match="choose auto, bubblewrap, landlock, docker, podman, unsafe"):
         Sandbox("none")
     with Sandbox("unsafe", workers=1) as sandbox:
         assert not sandbox.isolated and sandbox.facts()["layers"]["seccomp"] == ""

@@ -29,8 +29,8 @@ _PACKAGES = f"{JAIL_FOLDER}/packages"
 _PROBE_SECONDS = 10.0
 
 
-def find_fault(engine: str) -> str:
-    """Why `engine` cannot be used here, with the cure; "" when it answers."""
+def find_fault(engine: str, seconds: float = 10.0) -> str:
+    """Why `engine` cannot be used here, with the cure; "" when it answers within `seconds`."""
     if sys.platform != "linux":
         return f"{engine}: the jail's socket does not reach into a virtual machine; run spadelab on Linux"
     path = shutil.which(engine)
@@ -38,14 +38,31 @@ def find_fault(engine: str) -> str:
         return f"{engine} is not installed"
     try:
         answer = subprocess.run(
-            [path, "version"], capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False
+            [path, "version"], capture_output=True, text=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        return f"{engine}: no answer within {_PROBE_SECONDS:.0f} s; is its daemon well?"
+        return f"{engine}: no answer within {seconds:g} s; is its daemon well?"
     if answer.returncode:
         reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
         return f"{engine} does not answer ({reason})"
     return ""
+
+
+def default_image() -> str:
+    """The official slim image of the Python that runs this."""
+    return f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
+
+
+def has_image(engine: str, image: str) -> bool:
+    """Whether a container can start from `image` at once, without a download."""
+    if image.startswith("/"):
+        return True
+    command = [engine, "image", "inspect", image]
+    try:
+        found = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False)
+        return found.returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def launch_container(engine: str, flavour: Flavour, image: str | None) -> Iterator[Launch]:
@@ -71,8 +88,8 @@ def _launch(engine: tuple[str, ...], flavour: Flavour, image: str | None) -> Lau
         "environment": make_environment(flavour),
         "python": version if roots else "",
     }
-    image = image or f"python:{version}-slim"
-    command = [*engine, "run", "--name", name, *_walls(engine[0]), *_mount(door, _DOOR)]
+    image = image or default_image()
+    command = [*engine, "run", "--name", name, *build_walls(engine[0]), *_mount(door, _DOOR)]
     for file in (*INSIDE, "knock.py"):
         command += _mount(HERE / file, f"{JAIL_FOLDER}/{file}")
     for path in list_paths(roots):
@@ -82,7 +99,7 @@ def _launch(engine: tuple[str, ...], flavour: Flavour, image: str | None) -> Lau
     return Launch(engine[0], tuple(command), dict(os.environ), door, (*engine, "rm", "--force", name))
 
 
-def _walls(engine: str) -> list[str]:
+def build_walls(engine: str) -> list[str]:
     """What the container may not do and how much it may use: half of the machine's memory, two cores."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     ours = resource.getrlimit(resource.RLIMIT_NPROC)[1]

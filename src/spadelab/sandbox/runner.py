@@ -153,13 +153,18 @@ def make_import(allowed: frozenset[str]) -> Callable[..., object]:
         # C code that runs in the program's frame, as strftime does, comes here with a list.
         implicit = type(fromlist) is list and name in _IMPLICIT
         if level or (name.partition(".")[0] not in allowed and not implicit):
-            raise ImportError(
-                f"a program may not import {name!r}; packages beyond the standard list are named in the"
-                " setting sandbox.allowed_packages"
-            )
+            raise ImportError(_explain_refusal(name))
         return real(name, globals, locals, fromlist, level)
 
     return import_module
+
+
+def _explain_refusal(name: str) -> str:
+    if name.partition(".")[0] in sys.stdlib_module_names:
+        cure = "and sandbox.allowed_packages cannot add it: it belongs to the standard library"
+    else:
+        cure = "add it to sandbox.allowed_packages"
+    return f"module {name!r} is not allowed in the sandbox; {cure}"
 
 
 def _name(error: BaseException) -> str:

@@ -1,0 +1,278 @@
+"""Backends beside bubblewrap and Landlock: containers, their walls, and what is said where they lack."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from container_files import build_root
+
+from spadelab.sandbox import Call, Job, Limits, Sandbox, SandboxUnavailable, knock
+from spadelab.sandbox.backends import INSIDE, Flavour, make_environment
+from spadelab.sandbox.container import PROFILE, build_walls, find_fault, launch_container
+from spadelab.sandbox.door import await_visitor, open_door
+from spadelab.sandbox.launches import list_launches
+
+SOURCES = Path(knock.__file__).parents[2]
+ADD = Job("def f(x):\n    return x + 1\n", (Call("f", "1"),))
+
+LOOPING = """
+import sys
+from spadelab.sandbox import Call, Job, Limits, Sandbox
+loop = Job("def f():\\n    while True: pass\\n", (Call("f", ""),), Limits(60, 60))
+with Sandbox("podman", 1, (), canaries=False, image=sys.argv[1]) as sandbox:
+    print(sandbox._pool.first.zygote, flush=True)
+    sandbox.map([loop] * 2)
+"""
+
+
+def flag(command: tuple[str, ...], name: str) -> list[str]:
+    """The values of a repeated option."""
+    return [value for option, value in itertools.pairwise(command) if option == name]
+
+
+@pytest.fixture(scope="module")
+def root() -> Iterator[str]:
+    """A root file system that every user can read, and that podman can start."""
+    fault = find_fault("podman")
+    if fault:
+        pytest.skip(fault)
+    folder = Path("/tmp", f"spadelab-root-{secrets.token_hex(4)}")
+    try:
+        folder.mkdir()
+        yield str(build_root(folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def podman(root: str) -> Iterator[Sandbox]:
+    with Sandbox("podman", 1, ("numpy",), image=root) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the search path."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def test_a_container_contains(podman: Sandbox) -> None:
+    facts = podman.facts()
+    assert facts["backend"] == "podman" and facts["uid"] == 65534
+    assert len(facts["canaries"]) >= 16 and all(facts["canaries"].values())
+    assert facts["layers"]["namespaces"] and facts["layers"]["seccomp"] == "strict"
+    assert [outcome.value for (outcome,) in podman.map([ADD] * 20)] == ["2"] * 20
+
+
+def test_a_child_in_a_container_lives_and_dies_as_elsewhere(podman: Sandbox) -> None:
+    source = "items = []\ndef f(x):\n    items.append(x)\n    return items\ndef g():\n    while True: pass\n"
+    with podman.open(source, Limits(wall_seconds=0.5)) as child:
+        assert [child.call(Call("f", text)).value for text in ("1", "2")] == ["[1]", "[1, 2]"]
+        assert child.call(Call("g", "")).kind == "wall_timeout"
+    (outcome,) = podman.run(Job("def f():\n    return len(bytearray(1 << 29))\n", (Call("f", ""),)))
+    assert outcome.kind == "memory"
+
+
+def test_packages_are_lent_to_a_container(podman: Sandbox) -> None:
+    source = "import numpy\ndef f(x):\n    return int(numpy.arange(x).sum())\n"
+    (outcome,) = podman.run(Job(source, (Call("f", "5"),), Limits(wall_seconds=30, memory_mb=512)))
+    assert outcome.value == "10", outcome
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may look into the jail's process")
+def test_nothing_of_a_containers_environment_is_in_the_zygote(podman: Sandbox) -> None:
+    environment = psutil.Process(podman._pool.first.zygote).environ()
+    assert environment == make_environment(Flavour(0))
+
+
+TRIES = """
+import ctypes, errno, json, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, *arguments):
+    if getattr(libc, name)(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), name)
+tries = {
+    "write": lambda: os.open("/tmp/x", os.O_CREAT | os.O_WRONLY),
+    "another user": lambda: os.setuid(1),
+    "network": lambda: socket.socket(socket.AF_INET),
+    "namespace": lambda: call("unshare", 0x10000000),
+    "trace": lambda: call("ptrace", 0, 0, 0, 0),
+    "memory file": lambda: os.memfd_create("x"),
+}
+found = {}
+for name, attempt in tries.items():
+    try:
+        attempt()
+        found[name] = ""
+    except OSError as error:
+        found[name] = errno.errorcode[error.errno]
+print(json.dumps(found))
+"""
+
+
+def attempt(root: str, *options: str) -> dict[str, str]:
+    """What becomes of each of TRIES in a container with these options, without any wall of the zygote's."""
+    command = ["podman", "run", *options, "--entrypoint", "python3", "--rootfs", root, "-c", TRIES]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(result.stdout)
+
+
+def test_the_walls_of_a_container_hold_alone(root: str) -> None:
+    walled = attempt(root, *build_walls("podman"))
+    assert walled.pop("write") in ("EROFS", "EACCES")
+    assert set(walled.values()) == {"EPERM"}, walled
+    limits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
+    bare = attempt(root, "--rm", "--network", "none", "--security-opt", "seccomp=unconfined", *limits)
+    assert set(bare.values()) == {""}, bare
+
+
+def test_containers_die_with_the_host(root: str) -> None:
+    host = subprocess.Popen(
+        [sys.executable, "-c", LOOPING, root],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(SOURCES)},
+    )
+    assert host.stdout is not None
+    zygote = psutil.Process(int(host.stdout.readline()))
+    deadline = time.monotonic() + 20
+    while len(zygote.children()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    processes = [zygote, *zygote.children()]
+    assert len(processes) >= 3
+    host.send_signal(signal.SIGKILL)
+    host.wait()
+    host.stdout.close()
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    for process in alive:
+        process.kill()
+    assert not alive
+
+
+def test_the_command_line_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "swordfish")
+    (launch,) = launch_container("docker", Flavour(1), None)
+    command = launch.command
+    assert command[:2] == ("docker", "run") and "swordfish" not in " ".join(command)
+    wanted = {
+        "--network": ["none"],
+        "--cap-drop": ["ALL"],
+        "--user": ["65534:65534"],
+        "--security-opt": ["no-new-privileges", f"seccomp={PROFILE}", "label=disable"],
+        "--pids-limit": ["1024"],
+        "--entrypoint": ["python3"],
+        "--env": [],
+        "--volume": [],
+    }
+    assert {name: flag(command, name) for name in wanted} == wanted
+    assert "--read-only" in command and "--privileged" not in command
+    assert flag(command, "--memory") and flag(command, "--cpus")
+    mounts = flag(command, "--mount")
+    assert all(mount.startswith("type=bind,source=/") and mount.endswith(",readonly") for mount in mounts)
+    files = {Path(mount.split(",")[1]).name for mount in mounts}
+    assert files == {*INSIDE, "knock.py", "door"}, "nothing else of the host is in a container"
+    place = command.index("--entrypoint") + 2
+    assert command[place] == f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
+    assert json.loads(command[-1])["environment"]["PYTHONHASHSEED"] == "1"
+    (named,) = launch_container("docker", Flavour(0), "mine:1")
+    assert named.command[named.command.index("--entrypoint") + 2] == "mine:1"
+
+
+def test_an_engine_that_is_missing_or_ill_is_named(place: Path) -> None:
+    with pytest.raises(SandboxUnavailable, match=r"^docker is not installed"):
+        Sandbox("docker", workers=1)
+    program(place / "docker", "echo 'Cannot connect to the daemon' >&2; exit 1")
+    with pytest.raises(SandboxUnavailable, match=r"^docker does not answer \(Cannot connect to the daemon\)"):
+        Sandbox("docker", workers=1)
+    program(place / "docker", "exec /bin/sleep 60")
+    assert "no answer within 0.2 s" in find_fault("docker", 0.2)
+    program(place / "docker", "exit 0")
+    assert find_fault("docker") == ""
+
+
+def test_a_container_that_does_not_start_says_why(place: Path) -> None:
+    program(place / "podman", '[ "$1" = version ] || { echo "Error: no such image" >&2; exit 125; }')
+    with pytest.raises(SandboxUnavailable, match=r"podman: Error: no such image\): mend podman"):
+        Sandbox("podman", workers=1)
+
+
+def test_auto_asks_the_engines_last_and_only_those_that_answer(place: Path) -> None:
+    program(place / "docker", "exit 1")
+    program(place / "podman", "exit 0")
+    found = [launch.backend for launch in list_launches("auto", Flavour(0))]
+    assert list(dict.fromkeys(found)) in (["bubblewrap", "landlock", "podman"], ["landlock", "podman"])
+    program(place / "podman", "exit 1")
+    assert "podman" not in [launch.backend for launch in list_launches("auto", Flavour(0))]
+
+
+def test_an_image_of_another_python_is_refused() -> None:
+    order = {"python": "3.2", "door": "/nowhere", "arguments": [], "environment": {}}
+    command = [sys.executable, "-I", "-S", knock.__file__, json.dumps(order)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 1
+    assert "sandbox.image has Python 3." in result.stderr and "lent from Python 3.2" in result.stderr
+
+
+def test_a_door_lets_one_visitor_in_and_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "hall" / "door"
+    visit = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])"
+    )
+    with open_door(path) as listener:
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        visitor = subprocess.Popen([sys.executable, "-c", f"{visit}; s.send(b'hello')", str(path)])
+        with await_visitor(listener, visitor, 30) as connection:
+            assert connection.recv(9) == b"hello"
+        visitor.wait()
+        with await_visitor(listener, visitor, 30) as connection:  # it has ended: nobody will come
+            assert connection.recv(9) == b""
+        with subprocess.Popen(["/bin/sleep", "60"]) as waiting, pytest.raises(TimeoutError):
+            try:
+                await_visitor(listener, waiting, 0.2)
+            finally:
+                waiting.kill()
+    assert not path.parent.exists()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as late, pytest.raises(FileNotFoundError):
+        late.connect(str(path))
+
+
+def test_pytest_works_in_the_jail() -> None:
+    source = """
+import pytest
+@pytest.mark.parametrize("x", [1])
+def test_half(x):
+    assert x / 3 == pytest.approx(0.333, abs=1e-3)
+def f():
+    test_half(1)
+    with pytest.raises(ZeroDivisionError, match="division") as caught:
+        1 / 0
+    return str(caught.value), [0.1 + 0.2] == pytest.approx([0.3]), 1 == pytest.approx(2)
+def g():
+    with pytest.raises(KeyError):
+        pass
+"""
+    calls = (Call("f", ""), Call("g", ""))
+    with Sandbox(workers=1, allowed_packages=("pytest",), canaries=False) as sandbox:
+        works, fails = sandbox.run(Job(source, calls, Limits(wall_seconds=30)))
+    assert works.value == "('division by zero', True, False)", works
+    assert (fails.kind, fails.error, fails.message) == ("program_error", "Failed", "DID NOT RAISE KeyError")

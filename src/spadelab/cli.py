@@ -82,6 +82,11 @@ def prepare(config: Path | None, overrides: list[str] | None, backend: str | Non
     from spadelab.config import load_settings
 
     settings, notices = load_settings(config, override(overrides, backend))
+    if settings.sandbox.executor_type in ("docker", "podman") and not backend:
+        from spadelab.command.preflight import settle_sandbox
+
+        settings, further = settle_sandbox(settings)
+        notices += further
     notify(notices)
     hush_libraries()
     return settings

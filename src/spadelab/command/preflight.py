@@ -8,6 +8,7 @@ from spadelab.config import Settings, load_settings
 from spadelab.config_files import check_model_folder
 from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.errors import UserError
+from spadelab.sandbox.container import ENGINES, find_fault
 from spadelab.store.registration import DATABASE, SETTINGS
 
 
@@ -50,6 +51,24 @@ def check_device(device: str) -> None:
         )
     if kind == "mps" and not torch.backends.mps.is_available():
         raise UserError('model.device is mps, but torch cannot use it here; write "cpu".')
+
+
+def settle_sandbox(settings: Settings) -> tuple[Settings, list[str]]:
+    """Where a settings file names an engine of containers that does not answer here: the best jail that
+    is here, and the sentence that says so. Files travel between machines; no jail is never the answer.
+    """
+    box = settings.sandbox
+    if box.executor_type not in ENGINES:
+        return settings, []
+    fault = find_fault(box.executor_type)
+    if not fault:
+        return settings, []
+    sentence = (
+        f'sandbox.executor_type "{box.executor_type}": {fault}; the best jail that works here is used instead '
+        '(write "auto" to say so yourself).'
+    )
+    changed = box.model_copy(update={"executor_type": "auto"})
+    return settings.model_copy(update={"sandbox": changed}), [sentence]
 
 
 def find_run(name: str) -> Path:

@@ -80,7 +80,8 @@ class Conductor:
         if not self.learn():
             self.checkpoint()
             return Outcome(False, self.loop.next_cycle, None)
-        if self.evaluations["heldout"][-1]["cycle"] < self.loop.next_cycle:
+        last = self.evaluations["heldout"][-1]
+        if self.loop.next_cycle and (last["label"], last["cycle"]) != ("end", self.loop.next_cycle):
             self.measure("end")
             self.judge()
             self.checkpoint()
@@ -116,7 +117,7 @@ class Conductor:
                 tracker.record(cycle.number, cycle.metrics)
             self.observer.cycle(cycle)
             done = cycle.number + 1
-            if every and done % every == 0:
+            if every and done % every == 0 and done < self.settings.cycles:
                 self.measure(f"cycle {done}")
             if done % saves == 0:
                 self.checkpoint()

@@ -13,6 +13,7 @@ from pathlib import Path
 from spadelab.config import Settings
 from spadelab.credit import assignment
 from spadelab.credit.advantages import Rae, make_estimator
+from spadelab.credit.assignment import MACHINERY
 from spadelab.credit.delays import DelayedCredit
 from spadelab.credit.regret import Arms, SkillPotential, pair_arms
 from spadelab.credit.rewards import solve_counts
@@ -66,40 +67,37 @@ class Loop:
         number, watch = self.next_cycle, Stopwatch(self.sandbox)
         rows: Rows = defaultdict(list)
         admissions: list[Admission] = []
-        environments: list[Environment] = []
+        environments: dict[str, Environment] = {}
         episodes: list[Episode] = []
         draws = self.streams.python("curriculum")
         pairs = self.players.pair(self.streams.python("pairs"))
         requests = self.curriculum.plan(number, draws)
         for index, (writer, player) in enumerate(pairs):
             written = self.write(writer, requests[index :: len(pairs)], watch)
-            chosen = self.curriculum.select(number, written, draws, len(pairs))
+            avoided = self.players.avoided(player)
+            chosen = self.curriculum.select(number, written, draws, player, len(pairs), avoided)
             with watch.measure("model"):
                 played = self.family.play(self.players.policies[player], chosen, self.streams)
             self.broken |= assignment.broken_environments(played)
             rows[player] += self.teach(player, chosen, played)
-            admissions, environments, episodes = (
-                admissions + written,
-                environments + chosen,
-                episodes + played,
-            )
+            admissions, episodes = admissions + written, episodes + played
+            environments |= {environment.id: environment for environment in chosen}
         arms = pair_arms(episode for episode in episodes if episode.environment not in self.broken)
         paid = [self.pay(writer, arms, rows) for writer in self.delays]
         rewards, copies = (list(chain.from_iterable(part)) for part in zip(*paid, strict=True))
         with watch.measure("learner"):
             learned = self.players.step(rows, self.streams.python("minibatches"))
         solved = {name: counts for name, counts in solve_counts(episodes).items() if name not in self.broken}
-        self.curriculum.update(number, admissions, environments, solved)
-        self.family.remember(admissions, environments, solved)
+        chosen = list(environments.values())
+        self.curriculum.update(number, admissions, chosen, solved)
+        self.family.remember(admissions, chosen, solved)
         self.next_cycle = number + 1
         self.spent, self.elapsed = self.spent + watch.spent, self.elapsed + watch.elapsed
         timings = {"spent": self.spent, "elapsed": self.elapsed, "programs": watch.programs, **watch.seconds}
         tolerance = self.settings.credit.obey_tolerance
-        metrics = {"learner": learned} | self.curriculum.describe(environments, solved)
-        metrics |= describe_cycle(
-            admissions, environments, episodes, solved, arms, rewards, copies, tolerance
-        )
-        return Cycle(number, metrics, admissions, environments, episodes, timings)
+        metrics = {"learner": learned} | self.curriculum.describe(chosen, solved)
+        metrics |= describe_cycle(admissions, chosen, episodes, solved, arms, rewards, copies, tolerance)
+        return Cycle(number, metrics, admissions, chosen, episodes, timings)
 
     def write(self, writer: str, requests: list[Request], watch: Stopwatch) -> list[Admission]:
         """Drafts through the gates, with second attempts where the settings want them."""
@@ -111,8 +109,9 @@ class Loop:
         for attempt in range(1 + self.settings.proposer.repairs):
             with watch.measure("sandbox"):
                 judged = self.family.admit(model, drafts, known, number, self.streams)
-            admissions += [withhold(admission, self.withheld) for admission in judged]
-            failed = [admission for admission in judged if admission.environment is None]
+            allowed = [withhold(admission, self.withheld) for admission in judged]
+            admissions += self.curriculum.enrol(allowed, writer, number)
+            failed = [a for a in allowed if a.environment is None and a.rejection not in MACHINERY]
             if attempt == self.settings.proposer.repairs or not failed:
                 break
             with watch.measure("model"):

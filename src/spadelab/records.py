@@ -90,6 +90,8 @@ class Environment:
     An interactive environment has `kind` = skill and `difficulty` = mean number of turns that its own
     solution takes. `entry` is the name of the class, `turns` is MAX_TURNS, `message` the summary. `luck`
     is the win rate that play without any thought had in the gates.
+
+    `born` is the cycle and `writer` the name of the policy that it comes from; "": nobody in this run.
     """
 
     id: str
@@ -110,6 +112,7 @@ class Environment:
     action_format: str = ""
     demonstrations: tuple[Demonstration, ...] = ()
     luck: float = 0.0
+    writer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

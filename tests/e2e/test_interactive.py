@@ -93,9 +93,24 @@ def test_in_a_population_nobody_plays_what_it_wrote(sandbox: Sandbox) -> None:
         assert all(writer != player for writer, player in pairs)
 
 
+def test_in_a_population_the_pool_keeps_to_that_too(sandbox: Sandbox) -> None:
+    loop = Loop(settings("self_play.population=2", "self_play.revisit=0.5"), sandbox)
+    loop.step()
+    loop.step()
+    own = {"solver": "proposer", "solver2": "proposer2"}
+    played = loop.curriculum.current
+    assert played.keys() == own.keys()
+    assert all(e.writer in own.values() and e.writer != own[player] for player in own for e in played[player])
+    assert any(e.born == 0 for environments in played.values() for e in environments)
+
+
 @pytest.mark.parametrize(
     "overrides",
-    [SHARED, ("self_play.regenerate_every=2", "credit.delay=2"), ("self_play.population=2",)],
+    [
+        SHARED,
+        ("self_play.regenerate_every=2", "credit.delay=2"),
+        ("self_play.population=2", "self_play.regenerate_every=2"),
+    ],
 )
 def test_a_restored_loop_goes_on_exactly_where_it_was(
     sandbox: Sandbox, tmp_path: Path, overrides: tuple[str, ...]
@@ -136,12 +151,14 @@ def test_a_whole_run_leaves_models_data_and_a_report(tmp_path: Path) -> None:
         "run.name=worlds",
         "self_play.rounds_per_iteration=2",
         "evaluation.tasks=60",
+        "evaluation.every=1",
     )
     outcome = conduct(chosen, Observer())
     assert outcome.finished and outcome.report and "solution" in outcome.report.read_text(encoding="utf-8")
     folder = tmp_path / "worlds"
     evaluation = json.loads((folder / "evaluation.json").read_text())
-    assert [entry["label"] for entry in evaluation["heldout"]] == ["start", "end"]
+    assert [entry["label"] for entry in evaluation["heldout"]] == ["start", "cycle 1", "end"]
+    assert evaluation["judged"]
     rows: list[dict[str, Any]] = [
         json.loads(line) for line in (folder / "data/sft.jsonl").read_text().splitlines()
     ]

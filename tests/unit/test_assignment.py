@@ -139,6 +139,25 @@ def test_observations_are_not_trained_on():
     assert (row.ids, row.mask) == ((1, 2, 5, 6, 7), (0, 0, 1, 0, 1))
 
 
+def test_observations_weigh_nothing_in_token_level_whitening():
+    """Three drawn tokens with returns 1, 0, 0: mean 1/3, variance (4 + 1 + 1) / 9 / (3 - 1) = 1/3."""
+    settings, _ = load_settings(None, ["credit.advantage=trrpp", "credit.trrpp_level=token"])
+    talk = Generation("", (1,), (5, 6, 7, 8), (-0.1, 0.0, 0.0, 0.0), "stop", (1, 0, 0, 0))
+    later = Generation("", (1,), (9,), (-0.1,), "stop")
+    won = replace(episode("a", 1), generation=talk)
+    lost = replace(episode("b", 0, length=1), continuations=(later,))
+    rows = credit_solver([won, lost], settings, make_estimator("trrpp"), 0)
+    assert [row.advantage * 3**0.5 for row in rows] == pytest.approx([2, -1, -1])
+
+
+def test_a_draft_that_its_prompt_left_no_room_for_is_not_punished():
+    nothing = Generation("", (), (), (), "length")
+    unwritten = admission(None, code="no_program")
+    unwritten = replace(unwritten, draft=replace(unwritten.draft, generation=nothing))
+    _, rewards = pay([admission("a"), unwritten, admission(None, code="no_program")], {"a": (2, 4)})
+    assert rewards == [pytest.approx(0.6), -0.5]
+
+
 def test_a_frozen_proposer_has_rewards_but_no_rows():
     settings, _ = load_settings(None, ["proposer.train=false"])
     rows, rewards = pay([admission("a")], {"a": (1, 4)}, settings)

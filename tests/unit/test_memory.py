@@ -154,3 +154,10 @@ def test_the_state_restores_content_order_and_draws() -> None:
         "optimization", 2, random.Random(5)
     )
     assert restored.state() == memory.state()
+
+
+def test_two_proposers_whose_drafts_have_the_same_id_are_both_remembered() -> None:
+    memory, one, two = Memory(), reject(1), reject(2)
+    memory.add_rejection(one)
+    memory.add_rejection(replace(two, draft=replace(two.draft, id=one.draft.id)))
+    assert len(memory.negatives("optimization", 9, random.Random(0))) == 2

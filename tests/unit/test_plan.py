@@ -126,6 +126,76 @@ def test_between_two_regenerations_the_same_environments_are_played():
     assert {e.id for e in curriculum.select(3, [admit("c")], stream)} == {"c"}
 
 
+def test_each_player_goes_on_with_the_set_it_got():
+    one = Curriculum(settings("self_play.regenerate_every=2"), [])
+    stream = random.Random(0)
+    first = one.select(0, [admit("a")], stream, "solver", 2)
+    second = one.select(0, [admit("b")], stream, "solver2", 2)
+    two = Curriculum(settings("self_play.regenerate_every=2"), [])
+    two.restore(json.loads(json.dumps(one.state())))
+    for curriculum in (one, two):
+        assert [e.id for e in curriculum.select(1, [], stream, "solver2", 2)] == ["b"]
+        assert [e.id for e in curriculum.select(1, [], stream, "solver", 2)] == ["a"]
+    assert (first[0].id, second[0].id) == ("a", "b")
+
+
+def fill_pool(curriculum: Curriculum, writers: dict[str, list[str]]) -> None:
+    """Let each writer write environments of these names that are won half the time."""
+    for writer, names in writers.items():
+        written = curriculum.enrol([admit(name) for name in names], writer, 0)
+        environments = [a.environment for a in written if a.environment]
+        curriculum.update(0, written, environments, {e.id: (2, 4) for e in environments})
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_the_pool_gives_no_player_what_it_wrote_itself(resumed):
+    curriculum = Curriculum(settings(), [])
+    fill_pool(curriculum, {"proposer": ["p0", "p1", "p2"], "proposer2": ["q0", "q1"]})
+    if resumed:
+        state = json.loads(json.dumps(curriculum.state()))
+        curriculum = Curriculum(settings(), [])
+        curriculum.restore(state)
+    stream = random.Random(0)
+    drawn = [
+        {e.id for e in curriculum.select(1, [], stream, "solver", 2, avoided)}
+        for avoided in ("proposer", "proposer2", None)
+    ]
+    assert drawn == [{"q0", "q1"}, {"p0", "p1", "p2"}, {"p0", "p1", "p2", "q0", "q1"}]
+
+
+def test_what_one_has_written_is_known_before_the_next_one_writes():
+    curriculum = Curriculum(settings(), [])
+    (signed,) = curriculum.enrol([admit("a")], "proposer2", 0)
+    assert signed.environment and signed.environment.writer == "proposer2"
+    assert "a" in curriculum.buffer.known and len(curriculum.buffer) == 0
+
+
+def test_a_player_whose_share_of_the_drafts_is_the_larger_plays_them_all():
+    curriculum = Curriculum(settings("self_play.tasks_per_round=8"), [])
+    fill_pool(curriculum, {"proposer": ["old"]})
+    chosen = curriculum.select(1, [admit(f"new{i}") for i in range(3)], random.Random(0), "solver", 3)
+    assert [e.id for e in chosen] == ["new0", "new1", "new2"]
+
+
+def test_the_fixed_set_is_what_all_have_written_and_nobody_plays_its_own_part():
+    curriculum = Curriculum(settings("self_play.mode=fixed"), [])
+    stream = random.Random(0)
+    for writer, player, own in (("p", "s2", "p2"), ("p2", "s", "p")):
+        written = curriculum.enrol([admit(f"{writer}-{i}") for i in range(3)], writer, 0)
+        curriculum.select(0, written, stream, player, 2, own)
+    assert len(curriculum.fixed) == 6 and curriculum.plan(1, stream) == []
+    played = {e.id for e in curriculum.select(1, [], stream, "s", 2, "p")}
+    assert played == {"p2-0", "p2-1", "p2-2"}
+
+
+def test_an_environment_that_breaks_in_play_leaves_the_pool():
+    curriculum = Curriculum(settings(), [])
+    fill_pool(curriculum, {"proposer": ["a", "b"]})
+    curriculum.update(1, [], [environment("a"), environment("b")], {"b": (0, 0)})
+    assert {e.id for e in curriculum.buffer.sample(9, random.Random(0))} == {"b"}
+    assert "a" in curriculum.buffer.known
+
+
 def test_a_share_of_what_is_played_comes_from_the_pool():
     curriculum = Curriculum(settings("self_play.revisit=0.25"), [])
     stream = random.Random(0)

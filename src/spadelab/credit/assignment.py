@@ -36,10 +36,16 @@ def credit_solver(
     groups = [e.environment if by_task else f"{e.kind}/{SOLVER}" for e in kept]
     rewards = [e.score.reward for e in kept]
     if settings.credit.advantage == "trrpp" and settings.credit.trrpp_level == "token":
-        advantages = trrpp(rewards, groups, [len(e.generation.ids) for e in kept])
+        advantages = trrpp(rewards, groups, [_count_sampled(e) for e in kept])
     else:
         advantages = estimate(rewards, groups)
     return solver_rows(kept, advantages, version)
+
+
+def _count_sampled(episode: Episode) -> int:
+    """Tokens of an episode that the solver drew: an observation between them has no weight."""
+    sequences = (episode.generation, *episode.continuations)
+    return sum(sum(s.sampled) if s.sampled else len(s.ids) for s in sequences)
 
 
 def unmastered(
@@ -116,5 +122,7 @@ def earn(
 
 
 def _is_measured(held: Held, broken: Collection[str]) -> bool:
-    environment = held.admission.environment
-    return environment is None or environment.id in broken or bool(held.window)
+    environment, generation = held.admission.environment, held.admission.draft.generation
+    if environment is None:  # without a token it was never written: its prompt left no room
+        return generation is None or len(generation.ids) > 0
+    return environment.id in broken or bool(held.window)

@@ -88,9 +88,20 @@ class Buffer:
                 del self._frontier[min(self._frontier, key=self._worth)]
         return key in self._frontier
 
-    def sample(self, k: int, stream: random.Random, kind: str | None = None) -> list[Environment]:
-        """At most k different frontier environments, uniformly, of one kind if given."""
-        return _draw(self._frontier, k, stream, kind)
+    def remove(self, key: str) -> None:
+        """Let an environment go whose play says nothing; its key stays known."""
+        self._frontier.pop(key, None)
+        self._mastered.pop(key, None)
+
+    def sample(
+        self, k: int, stream: random.Random, kind: str | None = None, avoided: str | None = None
+    ) -> list[Environment]:
+        """At most k different frontier environments, uniformly, of one kind if given.
+
+        None that the policy called `avoided` wrote.
+        """
+        others = {key: e for key, e in self._frontier.items() if e.environment.writer != avoided}
+        return _draw(others, k, stream, kind)
 
     def replay(self, k: int, stream: random.Random, kind: str | None = None) -> list[Environment]:
         """At most k different mastered environments, uniformly: practice against forgetting."""

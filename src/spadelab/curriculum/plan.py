@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -45,8 +46,9 @@ class Curriculum:
         self.seeds = [seed for seed in seeds if seed.kind in self.shares]
         self.revisits = round(play.revisit * self.size)
         self.holdout, self.interval = play.holdout, play.regenerate_every
-        self.fixed: list[Environment] = []
-        self.current: list[Environment] = []
+        self.fixed: list[Environment] = self.seeds if self.mode == "library" else []
+        # What each player goes on with until the next regeneration.
+        self.current: dict[str, list[Environment]] = {}
         self.lessons: list[Environment] = []
 
     def plan(self, cycle: int, stream: random.Random) -> list[Request]:
@@ -58,22 +60,44 @@ class Curriculum:
         kinds = stream.choices(list(shares), weights=list(shares.values()), k=count)
         return [Request(kind, self._difficulty(kind, stream), self._examples(kind, stream)) for kind in kinds]
 
-    def select(
-        self, cycle: int, admissions: Sequence[Admission], stream: random.Random, players: int = 1
-    ) -> list[Environment]:
-        """The environments that one of `players` plays: the new ones, and some of the pool.
+    def enrol(self, admissions: Iterable[Admission], writer: str, cycle: int) -> list[Admission]:
+        """The admissions with their environments signed by `writer`, and known from now on.
 
-        The pool makes up for drafts that failed. Between two regenerations the same ones are played.
+        Whoever writes them again, in this cycle or later, has written a copy: an environment has one writer.
+        """
+        signed = []
+        for admission in admissions:
+            if admission.environment:
+                environment = replace(admission.environment, writer=writer)
+                self.buffer.add(environment, 0, 0, cycle)
+                admission = replace(admission, environment=environment)
+            signed.append(admission)
+        return signed
+
+    def select(
+        self,
+        cycle: int,
+        admissions: Sequence[Admission],
+        stream: random.Random,
+        player: str = "solver",
+        players: int = 1,
+        avoided: str | None = None,
+    ) -> list[Environment]:
+        """The environments that `player`, one of `players`, plays: the new ones, and some of the pool.
+
+        The pool makes up for drafts that failed, with nothing that `avoided` wrote. Between two
+        regenerations each player goes on with the ones it got.
         """
         size = self.size // players
         new = [a.environment for a in admissions if a.environment is not None]
         if self.mode in ("fixed", "library"):
-            self.fixed = self.fixed or (self.seeds if self.mode == "library" else new)
-            return stream.sample(self.fixed, min(size, len(self.fixed)))
-        if cycle % self.interval:
-            return self.current
-        self.current = new + self.buffer.sample(size - len(new), stream)
-        return self.current
+            self.fixed = self.fixed + new
+            others = [environment for environment in self.fixed if environment.writer != avoided]
+            return stream.sample(others, min(size, len(others)))
+        if cycle % self.interval == 0:
+            missing = max(0, size - len(new))
+            self.current[player] = new + self.buffer.sample(missing, stream, avoided=avoided)
+        return self.current.get(player, [])
 
     def is_held_out(self, environment: Environment) -> bool:
         """Whether an environment is measured only; its id decides, so it never changes sides."""
@@ -96,7 +120,10 @@ class Curriculum:
         environments: Sequence[Environment],
         solved: dict[str, tuple[int, int]],
     ) -> None:
-        """Move the targets by the new tasks' solve rates and remember every measured task."""
+        """Move the targets by the new tasks' solve rates and remember every measured task.
+
+        What is not in `solved` broke the contract while it was played: it leaves the pool.
+        """
         new = {a.environment.id for a in admissions if a.environment is not None}
         rates: defaultdict[str, list[float]] = defaultdict(list)
         for environment in environments:
@@ -104,6 +131,8 @@ class Curriculum:
             # The pool is trained on again: what is held out is known there, against copies, and no more.
             kept = (0, 0) if self.is_held_out(environment) else (wins, n)
             self.buffer.add(environment, *kept, cycle)
+            if environment.id not in solved:
+                self.buffer.remove(environment.key)
             if n and environment.id in new and environment.kind in self.targets:
                 rates[environment.kind].append(wins / n)
             if n and environment.kind in self.shares:
@@ -156,7 +185,7 @@ class Curriculum:
         for kind, target in self.targets.items():
             target.restore(state["targets"][kind])
         self.bandit.restore(state["bandit"])
-        self.current = msgspec.convert(state["current"], list[Environment])
+        self.current = msgspec.convert(state["current"], dict[str, list[Environment]])
         self.buffer.restore(state["buffer"])
         self.fixed = msgspec.convert(state["fixed"], list[Environment])
         self.lessons = msgspec.convert(state["lessons"], list[Environment])

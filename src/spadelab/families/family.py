@@ -53,7 +53,7 @@ class Family(Stateful, Protocol):
         """`solver.rollouts` episodes of each environment, and as many of the hinted arm if there is one."""
 
     def copies(self, environments: Sequence[Environment]) -> Mapping[str, float]:
-        """Share of near copies among the others, by environment id; 0 for ids that are not named."""
+        """Share of the batch that are near copies of each, itself not counted, by id; 0 for ids not named."""
 
     def demonstrate(self, model: LocalModel, environment: Environment) -> Sequence[Generation]:
         """Right play of one instance as training sequences; none when it does not fit the context."""

@@ -122,7 +122,7 @@ class InteractiveFamily:
         )
 
     def copies(self, environments: Sequence[Environment]) -> Mapping[str, float]:
-        """Share of near copies among the other environments, by id."""
+        """Share of the batch that are near copies of each environment, itself not counted, by id."""
         shares = cluster_shares([fingerprint(e.source) for e in environments])
         own = 1 / max(1, len(environments))
         return {e.id: share - own for e, share in zip(environments, shares, strict=True)}

@@ -57,6 +57,10 @@ class Players:
         order = stream.sample(range(len(self.solvers)), len(self.solvers))
         return [(self.writers[i], self.solvers[order[(k + shift) % len(order)]]) for k, i in enumerate(order)]
 
+    def avoided(self, player: str) -> str | None:
+        """Whose environments a solver does not play: its own proposer's, in a population; else nobody's."""
+        return self.writers[self.solvers.index(player)] if len(self.solvers) > 1 else None
+
     def step(self, rows: Mapping[str, Sequence[Row]], stream: random.Random) -> dict[str, dict[str, float]]:
         """Let every learner learn from its rows; the metrics by learner."""
         return {name: learner.step(rows.get(name, ()), stream) for name, learner in self.learners.items()}

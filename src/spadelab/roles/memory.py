@@ -10,7 +10,7 @@ from typing import Any
 
 from spadelab.environments.interactive.session import MACHINERY
 from spadelab.environments.scopes import walk
-from spadelab.environments.syntax import ProgramError, parse_program
+from spadelab.environments.syntax import ProgramError, hash_text, parse_program
 from spadelab.records import Admission, Environment
 
 MAX_SUMMARY_CHARS = 400
@@ -60,7 +60,7 @@ class Memory:
             reason = _line(check.reason)[:MAX_REASON_CHARS]
             self._add(
                 admission.draft.kind,
-                admission.draft.id,
+                hash_text(admission.draft.text),  # the ids of two proposers are the same
                 f"rejected by gate {check.gate} ({check.code}): {reason} [{title}]",
             )
 

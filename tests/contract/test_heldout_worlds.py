@@ -8,7 +8,7 @@ from collections import Counter
 from spadelab.environments.interactive.contract import SKILLS
 from spadelab.environments.interactive.gates import GateSettings, admit
 from spadelab.environments.interactive.novelty import environment_key
-from spadelab.evaluation.heldout_worlds import load_heldout
+from spadelab.evaluation.heldout_worlds import DRAWN_WORLDS, draw_heldout, load_heldout
 from spadelab.models.tiny.worlds import KINDS, draw_world
 from spadelab.records import Draft
 
@@ -22,6 +22,14 @@ def test_size_levels_and_skills():
     assert set(levels) == {1, 2, 3, 4} and min(levels.values()) >= 4
     assert {environment.kind for environment in SUITE} == set(SKILLS)
     assert len(KEYS) == len(SUITE)
+
+
+def test_the_drawn_suite_is_fixed_even_and_never_twice_the_same():
+    drawn = draw_heldout()
+    assert drawn == draw_heldout()
+    assert len({e.key for e in drawn} | KEYS) == len(drawn) + len(SUITE)
+    cells = Counter((e.entry, e.difficulty) for e in drawn)
+    assert set(cells.values()) == {DRAWN_WORLDS} and len(cells) == 31
 
 
 def test_every_gate_admits_the_suite_at_the_difficulty_it_says(sandbox):

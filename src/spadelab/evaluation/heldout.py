@@ -2,11 +2,12 @@
 
 Fixed before any training, and self-play refuses drafts that repeat a part of it. Program tasks are drawn
 by a seed, from the side of the grammar that no warm start saw (two statements and more). Interactive
-environments are written by hand, and each is played on fixed seeds.
+environments are written by hand or drawn by a seed, and played on fixed instances.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ from spadelab.sandbox import Limits, Sandbox
 # statements to three times what the warm start showed.
 LEVELS = {"deduction": range(1, 17), "abduction": range(1, 17), "induction": range(1, 9)}
 
-# Instances of each interactive environment that are played.
+# Instances that are played: all of each hand-written environment, one of each drawn one.
 SEEDS = tuple(range(9001, 9009))
 BY_HAND = "hand-written"
 
@@ -74,11 +75,10 @@ def build_benchmark(settings: Settings) -> Benchmark:
     """The held-out benchmark of the family that the settings name."""
     if settings.self_play.family == INTERACTIVE:
         written, drawn = load_heldout(), draw_heldout()
-        labels = [BY_HAND] * len(written) + [environment.kind for environment in drawn]
         whole = Benchmark(
-            tuple(e for e in (*written, *drawn) for _ in SEEDS),
-            SEEDS * len(labels),
-            tuple(label for label in labels for _ in SEEDS),
+            (*(e for e in written for _ in SEEDS), *drawn),
+            (*SEEDS * len(written), *itertools.islice(itertools.cycle(SEEDS), len(drawn))),
+            (*[BY_HAND] * (len(written) * len(SEEDS)), *(e.kind for e in drawn)),
         )
         return whole.thin(-(-len(whole) // settings.evaluation.tasks))
     return benchmark_of(build_heldout(settings.evaluation.seed, settings.evaluation.tasks))

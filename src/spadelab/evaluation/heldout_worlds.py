@@ -21,6 +21,9 @@ from spadelab.records import Environment
 
 DRAWN_SEED = 20261129
 DRAWN_LENGTHS = (2, 4, 6, 8, 10)
+# Different environments of each kind and length, one instance of each: more instances of fewer
+# environments would say less about the kind.
+DRAWN_WORLDS = 8
 WORLDS = Path(__file__).parent / "worlds"
 
 
@@ -31,13 +34,16 @@ def load_heldout() -> list[Environment]:
 
 
 def draw_heldout() -> list[Environment]:
-    """The drawn suite: every kind of the grammar at each of DRAWN_LENGTHS that it has."""
-    stream, suite = random.Random(DRAWN_SEED), []
+    """The drawn suite: DRAWN_WORLDS different ones of every kind, at each of DRAWN_LENGTHS that it has."""
+    stream, suite = random.Random(DRAWN_SEED), dict[str, Environment]()
     for name, kind in KINDS.items():
         for length in DRAWN_LENGTHS:
             if kind.shortest <= length <= kind.longest:
-                suite.append(_load(draw_world(name, length, stream).source, length))
-    return suite
+                end = len(suite) + DRAWN_WORLDS
+                while len(suite) < end:
+                    world = _load(draw_world(name, length, stream).source, length)
+                    suite.setdefault(world.key, world)
+    return list(suite.values())
 
 
 def _load(source: str, length: int = 0) -> Environment:

@@ -15,7 +15,7 @@ from spadelab.command.boundary import print_json
 from spadelab.command.preflight import check_model
 from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.errors import UserError
-from spadelab.sandbox import Sandbox, SandboxUnavailable, self_test
+from spadelab.sandbox import SandboxUnavailable, make_sandbox, self_test
 from spadelab.store.registration import read_versions
 
 
@@ -74,9 +74,8 @@ def examine_models(problems: list[str]) -> dict[str, str]:
 def examine_sandbox(backend: str, problems: list[str]) -> dict[str, Any]:
     """Facts of the jail and the canary attacks against it."""
     try:
-        with Sandbox(backend, canaries=False) as sandbox:
-            results = self_test(sandbox)
-            facts = sandbox.facts()
+        with make_sandbox(backend, canaries=False) as sandbox:
+            results, facts = self_test(sandbox), sandbox.facts()
     except SandboxUnavailable as error:
         problems.append(str(error))
         return {"backend": None}

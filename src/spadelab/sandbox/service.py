@@ -77,7 +77,7 @@ class Result(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     received: bytes
 
 
-class Facts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class Facts(msgspec.Struct, frozen=True):
     """The far zygote's report about itself."""
 
     python: str

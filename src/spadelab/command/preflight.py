@@ -64,7 +64,7 @@ def settle_sandbox(settings: Settings) -> tuple[Settings, list[str]]:
     if not fault:
         return settings, []
     sentence = (
-        f'sandbox.executor_type "{box.executor_type}": {fault}; the best jail that works here is used instead '
+        f'sandbox.executor_type "{box.executor_type}": {fault}; the best jail of this machine is used '
         '(write "auto" to say so yourself).'
     )
     changed = box.model_copy(update={"executor_type": "auto"})

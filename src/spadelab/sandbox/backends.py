@@ -144,5 +144,6 @@ def make_environment(flavour: Flavour) -> dict[str, str]:
         "PYTHONUTF8": "1",
         "LC_ALL": "C.UTF-8",
         "MALLOC_ARENA_MAX": "1",
+        "LD_BIND_NOW": "1",  # symbols are looked up once, not in every child
         **dict.fromkeys(names, "1"),
     }

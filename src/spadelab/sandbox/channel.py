@@ -20,16 +20,17 @@ _CHUNK = 1 << 18
 
 
 class Channel:
-    """One child of `jail`, forked under `limits` ahead of its program. Raises JailDied.
+    """One child of `jail`, forked under `limits` ahead of its program: see `fork_ahead`.
 
     A request is begun, pumped until `done`, and then its `outcomes` are there, one a call. After a
     failure that ended the child, every later call gets the same outcome.
     """
 
-    def __init__(self, jail: Jail, limits: Limits) -> None:
+    def __init__(self, jail: Jail, limits: Limits, number: int, end: socket.socket) -> None:
         self.jail = jail
         self.limits = limits
-        self.number, self._socket = jail.spawn(limits)
+        self.number = number
+        self._socket = end
         self.outcomes: list[Outcome] = []
         self.done = True
         self.deadline = 0.0
@@ -121,12 +122,11 @@ class Channel:
             self._kill(Outcome("wall_timeout", message=message, seconds=seconds))
 
     def close(self) -> None:
-        """Kill the child, whatever it does."""
+        """Kill the child, whatever it does, when its jail settles."""
         if not self._released:
             self._released = True
             self.done = True
-            self._socket.close()
-            self.jail.kill(self.number)
+            self.jail.retire(self.number, self._socket)
 
     def _send(self) -> None:
         try:
@@ -186,6 +186,11 @@ class Channel:
             self.lost = True
             return Outcome("jail_died", message=str(error), seconds=seconds)
         return classify(ending, self.limits, seconds)
+
+
+def fork_ahead(jail: Jail, limits: Limits, count: int = 1) -> list[Channel]:
+    """Channels of fresh children. Raises JailDied."""
+    return [Channel(jail, limits, number, end) for number, end in jail.spawn(limits, count)]
 
 
 def classify(ending: Ending, limits: Limits, seconds: float) -> Outcome:

@@ -22,6 +22,7 @@ _MESSAGE = struct.Struct("<cQdI")
 _REPORT = struct.Struct("<QiBd")
 _ANSWER_SECONDS = 10.0
 _START_SECONDS = 120.0
+_RETIRED = 8
 
 
 class JailDied(RuntimeError):
@@ -49,6 +50,7 @@ class Jail:
         self.dead = False
         self.zygote = 0
         self._next = 1
+        self._retired: list[tuple[int, socket.socket]] = []
         self._lock = threading.Lock()
         self._launch = launch
         try:
@@ -101,27 +103,68 @@ class Jail:
             raise SandboxUnavailable(f"{self.backend}: the jail still runs as root")
         return {**json.loads(message), "uid": user}
 
-    def spawn(self, limits: Limits) -> tuple[int, socket.socket]:
-        """Fork a child under `limits`; its number and the host's end of its channel. Raises JailDied."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        ours.setblocking(False)
-        with self._lock, theirs:
-            number = self._next
-            self._next += 1
+    def spawn(self, limits: Limits, count: int = 1) -> list[tuple[int, socket.socket]]:
+        """Fork children under `limits`; their numbers and the host's ends of their channels.
+
+        Raises JailDied. At most 8 at once, since a zygote may have few descriptors.
+        """
+        pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(count)]
+        with self._lock:
+            first = self._next
+            self._next += count
+            message = self._compose(b"S", first, limits.cpu_seconds, limits.memory_mb)
             try:
-                message = _MESSAGE.pack(b"S", number, limits.cpu_seconds, limits.memory_mb)
-                socket.send_fds(self._control, [message], [theirs.fileno()])
+                socket.send_fds(self._control, [message], [theirs.fileno() for _, theirs in pairs])
             except OSError as error:
-                ours.close()
                 self.dead = True
+                for ours, _ in pairs:
+                    ours.close()
                 raise JailDied(str(error)) from None
-            self.forks += 1
-        return number, ours
+            finally:
+                for _, theirs in pairs:
+                    theirs.close()
+                self._forget()
+            self.forks += count
+        for ours, _ in pairs:
+            ours.setblocking(False)
+        return [(first + index, ours) for index, (ours, _) in enumerate(pairs)]
+
+    def retire(self, number: int, channel: socket.socket) -> None:
+        """Kill a child that has done its work, at the latest with the next `settle`.
+
+        Its channel is closed only then: the child would wake up to see the end of it.
+        """
+        if self.dead:
+            channel.close()
+            return
+        with self._lock:
+            self._retired.append((number, channel))
+        if len(self._retired) >= _RETIRED:
+            self.settle()
+
+    def settle(self) -> None:
+        """Kill the retired children."""
+        with self._lock:
+            if self._retired:
+                with contextlib.suppress(OSError):
+                    self._control.send(self._compose(b"K", 0))
+                self._forget()
 
     def kill(self, number: int) -> None:
         """Kill a child without waiting for it."""
         with self._lock, contextlib.suppress(OSError):
             self._control.send(_MESSAGE.pack(b"K", number, 0.0, 0))
+
+    def _compose(self, operation: bytes, number: int, cpu_seconds: float = 0.0, memory_mb: int = 0) -> bytes:
+        """A control message that also names the retired children."""
+        numbers = [number for number, _ in self._retired]
+        head = _MESSAGE.pack(operation, number, cpu_seconds, memory_mb)
+        return head + struct.pack(f"<{len(numbers)}Q", *numbers)
+
+    def _forget(self) -> None:
+        for _, channel in self._retired:
+            channel.close()
+        self._retired.clear()
 
     def end(self, number: int) -> Ending:
         """Kill a child if it still runs, and learn how it ended. Raises JailDied."""
@@ -148,6 +191,7 @@ class Jail:
     def close(self) -> None:
         """End the zygote and every child; returns when they are gone."""
         self.dead = True
+        self._forget()
         self._control.close()  # the zygote leaves when its socket ends, and takes its children along
         try:
             self._process.wait(timeout=2)

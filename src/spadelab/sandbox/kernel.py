@@ -5,6 +5,7 @@ Everything is prepared while the zygote starts, so that a forked child only make
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import mmap
@@ -114,6 +115,12 @@ def measure_address_space() -> int:
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     return high
+
+
+def trim_memory() -> None:
+    """Give free memory back to the system, so that no child inherits it; a no-op where libc cannot."""
+    with contextlib.suppress(AttributeError):
+        _libc().malloc_trim(0)
 
 
 def _libc() -> ctypes.CDLL:

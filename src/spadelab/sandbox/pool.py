@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from .backends import Flavour
-from .channel import Channel
+from .channel import Channel, fork_ahead
 from .jail import Jail, JailDied
 from .jobs import Limits, SandboxUnavailable
 from .launches import start_jail
@@ -19,11 +19,16 @@ WARM = 2
 
 @dataclass(eq=False, slots=True)
 class Seat:
-    """A jail with its idle children and the number of busy ones."""
+    """A jail with its idle children, the number of busy ones, and the jail that will replace it.
+
+    `leaving`: it takes no more programs and is closed with its last one.
+    """
 
     jail: Jail
     idle: list[Channel] = field(default_factory=list)
     busy: int = 0
+    successor: Future[Jail] | None = None
+    leaving: bool = False
 
 
 class Pool:
@@ -48,28 +53,45 @@ class Pool:
             for _ in range(3):
                 seats = self._seats.get(flavour) or self._start(flavour)
                 seat = min(seats, key=lambda seat: seat.busy)
-                if not seat.jail.is_alive() or (seat.jail.forks > RECYCLE_AFTER and not seat.busy):
-                    seat = self._replace(flavour, seat)
+                if not seat.jail.is_alive():
+                    successor = seat.successor or self._submit(flavour)
+                    seat = self._replace(flavour, seat, successor.result())
+                elif seat.jail.forks > RECYCLE_AFTER:
+                    seat = self._renew(flavour, seat)
                 with contextlib.suppress(JailDied):
-                    channel = _pop_fresh(seat, limits) or Channel(seat.jail, limits)
+                    channel = _pop_fresh(seat, limits) or fork_ahead(seat.jail, limits)[0]
                     seat.busy += 1
                     return seat, channel
         raise SandboxUnavailable("jails die as soon as they are started; is the machine out of memory?")
 
+    def take_alone(self, flavour: Flavour, limits: Limits) -> tuple[Seat, Channel]:
+        """A child in a jail of its own, so that no other program is there to end it."""
+        seat = Seat(self._submit(flavour).result(), busy=1, leaving=True)
+        try:
+            return seat, fork_ahead(seat.jail, limits)[0]
+        except JailDied as error:
+            seat.jail.close()
+            raise SandboxUnavailable(f"a fresh jail died: {error}") from None
+
     def warm(self, seat: Seat, limits: Limits) -> None:
         """Fork children ahead, under the limits that were wanted last.
 
-        Called after a request was sent, so that the request does not wait for it.
+        Called after a request was sent, so that the request does not wait for it. Several at once: what
+        the zygote has to touch between two forks it must copy.
         """
         with self._lock, contextlib.suppress(JailDied):
-            while seat.jail.is_alive() and len(seat.idle) < WARM:
-                seat.idle.append(Channel(seat.jail, limits))
+            if not seat.idle and not seat.leaving and seat.jail.is_alive():
+                seat.idle += fork_ahead(seat.jail, limits, WARM)
 
-    def release(self, seat: Seat, channel: Channel) -> None:
-        """The child has done its work: kill it."""
+    def release(self, seat: Seat, channel: Channel, at_once: bool = True) -> None:
+        """The child has done its work: kill it, `at_once` or when its jail is next spoken to."""
         channel.close()
         with self._lock:
             seat.busy -= 1
+            if seat.leaving and not seat.busy:
+                _close(seat)
+        if at_once or not seat.busy:
+            seat.jail.settle()
 
     def count(self, flavour: Flavour) -> int:
         """How many jails serve the flavour; those with packages are large, so one each."""
@@ -83,28 +105,41 @@ class Pool:
     def close(self) -> None:
         """End every jail and what runs in it."""
         with self._lock:
-            for seats in self._seats.values():
-                for seat in seats:
-                    _close(seat)
+            seats = [seat for seats in self._seats.values() for seat in seats]
             self._seats.clear()
+        for seat in seats:
+            if seat.successor:
+                with contextlib.suppress(SandboxUnavailable):
+                    seat.successor.result().close()
+            _close(seat)
         self._launcher.shutdown()
 
     def _start(self, flavour: Flavour) -> list[Seat]:
         with self._lock:
             if flavour not in self._seats:
-                waiting = [self._launcher.submit(self._launch, flavour) for _ in range(self.count(flavour))]
+                waiting = [self._submit(flavour) for _ in range(self.count(flavour))]
                 self._seats[flavour] = [Seat(future.result()) for future in waiting]
             return self._seats[flavour]
 
-    def _replace(self, flavour: Flavour, seat: Seat) -> Seat:
-        fresh = Seat(self._launcher.submit(self._launch, flavour).result())
+    def _submit(self, flavour: Flavour) -> Future[Jail]:
+        return self._launcher.submit(start_jail, self._choice, flavour, self._image)
+
+    def _renew(self, flavour: Flavour, seat: Seat) -> Seat:
+        """A worn jail works on until its successor is there, or for ever when none can be started."""
+        if seat.successor is None:
+            seat.successor = self._submit(flavour)
+        if not seat.successor.done() or seat.successor.exception():
+            return seat
+        return self._replace(flavour, seat, seat.successor.result())
+
+    def _replace(self, flavour: Flavour, seat: Seat, jail: Jail) -> Seat:
+        fresh = Seat(jail)
         seats = self._seats[flavour]
         seats[seats.index(seat)] = fresh
-        _close(seat)
+        seat.leaving = True
+        if not seat.busy or not seat.jail.is_alive():
+            _close(seat)
         return fresh
-
-    def _launch(self, flavour: Flavour) -> Jail:
-        return start_jail(self._choice, flavour, self._image)
 
 
 def _pop_fresh(seat: Seat, limits: Limits) -> Channel | None:
@@ -119,4 +154,5 @@ def _pop_fresh(seat: Seat, limits: Limits) -> Channel | None:
 def _close(seat: Seat) -> None:
     for channel in seat.idle:
         channel.close()
+    seat.idle.clear()
     seat.jail.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -15,6 +14,7 @@ MAX_VALUE = 2000
 MAX_LINE = 500
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SKIPPED = (*_DEFINITIONS, ast.Return, ast.Global, ast.Nonlocal)
+_CO_OPTIMIZED = 1  # as in `inspect`, which is large
 _TYPE_NAME = type.__dict__["__name__"]  # a metaclass could answer in its place
 _Trace = Callable[[FrameType, str, Any], Any]
 
@@ -36,7 +36,7 @@ class Tracer:
     def trace(self, frame: FrameType, event: str, argument: Any) -> _Trace | None:
         """The function for sys.settrace."""
         code = frame.f_code
-        wanted = code.co_filename == "<program>" and code.co_flags & inspect.CO_OPTIMIZED
+        wanted = code.co_filename == "<program>" and code.co_flags & _CO_OPTIMIZED
         if event != "call" or not wanted or code.co_name.startswith("<"):
             return None
         return _Follower(self, code).follow

@@ -1,9 +1,10 @@
 """The trusted process inside the jail: imports, locks itself in, then forks one child per program.
 
 Single-threaded, standard library only. It reads its control socket (descriptor 0) and never a byte
-from a child. Control messages: an operation letter, the child's number, and for "S" (start) the limits
-and a descriptor, the child's end of a channel to the host. "K" kills a child, "W" kills it and reports
-how it ended.
+from a child. Control messages: an operation letter, a child's number, limits, and the numbers of children
+that have done their work and are to be killed. "S" starts a child under the limits for each descriptor
+that comes along, the child's end of a channel to the host, numbered from the given number on. "K" kills
+a child, "W" kills it and reports how it ended.
 """
 
 from __future__ import annotations
@@ -23,16 +24,19 @@ import sys
 import time
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import kernel
-from .chance import Chance
 from .runner import Program, Stage
+
+if TYPE_CHECKING:
+    from .chance import Chance
 
 CHANNEL = 3
 OUT_OF_MEMORY = 97
 NOBODY = 65534
 QUIET_MS = 10
+MAX_START = 8
 STANDARD_MODULES = """
     abc array base64 bisect calendar cmath collections collections.abc contextlib copy dataclasses
     datetime decimal enum fractions functools graphlib hashlib heapq itertools json keyword math numbers
@@ -45,11 +49,17 @@ _NOT_NEEDED = """
 _decode = json.JSONDecoder().raw_decode
 _quote = json.encoder.encode_basestring_ascii
 _MESSAGE = struct.Struct("<cQdI")
+_NUMBER = struct.Struct("<Q")
 _REPORT = struct.Struct("<QiBd")
 
 
 def main(config: dict[str, Any]) -> None:
     """Start the zygote. `config`: modules, filters (hex), confine (False only for "unsafe")."""
+    # What modules ask for here would run in every child, at the price of a tenth of it: `random` would
+    # seed itself anew, which `Chance` does, and the others would look after threads that never are.
+    os.register_at_fork = lambda **_: None
+    from .chance import Chance  # which imports `random`
+
     control = socket.socket(fileno=0)
     null = os.open("/dev/null", os.O_RDWR)
     sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is large, slow to fork
@@ -82,8 +92,10 @@ def main(config: dict[str, Any]) -> None:
         resource.setrlimit(limit, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
     size = kernel.measure_address_space()
+    chance.begin(0)
     gc.collect()
     gc.freeze()
+    kernel.trim_memory()
     control.send(json.dumps(facts).encode())
     os.dup2(null, 2)
     Zygote(control, null, stage, chance, size, lifeline, child_filter).serve()
@@ -156,12 +168,15 @@ class Zygote:
     def serve(self) -> None:
         """Answer control messages until the host closes the socket."""
         while True:
-            message, descriptors, _, _ = socket.recv_fds(self.control, _MESSAGE.size, 1)
+            message, descriptors, _, _ = socket.recv_fds(self.control, 4096, MAX_START)
             if not message:
                 os._exit(0)
-            operation, number, cpu_seconds, memory_mb = _MESSAGE.unpack(message)
+            operation, number, cpu_seconds, memory_mb = _MESSAGE.unpack_from(message)
+            for (retired,) in _NUMBER.iter_unpack(message[_MESSAGE.size :]):
+                self._kill(retired)
             if operation == b"S":
-                self._fork(number, descriptors[0], cpu_seconds, memory_mb)
+                for offset, descriptor in enumerate(descriptors):
+                    self._fork(number + offset, descriptor, cpu_seconds, memory_mb)
             elif operation == b"K":
                 self._kill(number)
             elif operation == b"W":
@@ -224,7 +239,8 @@ class Zygote:
 
 
 def _serve_program(request: dict[str, Any], stage: Stage, chance: Chance) -> None:
-    chance.begin(request["stream"])
+    if request["stream"]:  # stream 0 began in the zygote
+        chance.begin(request["stream"])
     program = Program(request["source"], request["output_bytes"], stage)
     reply = program.load()
     _write_frame(reply)

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from spadelab.command.boundary import hush_libraries
+from spadelab.command.boundary import hush_libraries, warn_unsafe
 from spadelab.comparison import ARMS, arm_overrides, arms_of, compare, run_arm, tabulate
 from spadelab.config import load_settings
 from spadelab.errors import UserError
@@ -21,6 +21,7 @@ def compare_arms(
 ) -> int:
     """Run what is missing of the comparison, print its table, write it to `folder`/table.json."""
     settings, _ = load_settings(config, overrides)  # refuse bad settings before the first arm starts
+    warn_unsafe(settings.sandbox.executor_type)
     wanted = arms or arms_of(settings)
     check_arms(wanted)
     console = Console(stderr=True)

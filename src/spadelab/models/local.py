@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 
 from spadelab.config_sections import BUNDLED_MODELS
 from spadelab.models.sampler import sample
+from spadelab.models.slab import Past, is_lasting
 from spadelab.records import Generation
 
 PACKAGE = Path(__file__).parent / "tiny"
@@ -105,8 +106,17 @@ class LocalModel:
         max_new_tokens: int,
         temperature: float,
         generator: torch.Generator,
+        pasts: Sequence[Past] = (),
     ) -> list[list[Generation]]:
-        """As `generate`, from token ids."""
+        """As `generate`, from token ids.
+
+        `pasts`, one for each prompt with a group of 1, belong to conversations that grow: what one holds
+        of its prompt is not computed again, and after the call it holds the prompt with its completion.
+        They stay empty where the model's cache does not allow that.
+        """
+        if pasts and group != 1:
+            raise ValueError(f"a past belongs to one completion, but the group has {group}; make it 1")
+        pasts = pasts if is_lasting(self.model.config) else ()
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i]))
         per_batch = max(1, ROWS_PER_BATCH // group)
         results: dict[int, list[Generation]] = {}
@@ -126,6 +136,7 @@ class LocalModel:
                 self.stop_ids,
                 self.pad_id,
                 generator,
+                [pasts[i] for i in batch if pasts],
             )
             for i, members in zip(batch, groups, strict=True):
                 self.sampled_tokens += sum(len(member.ids) for member in members)

@@ -1,9 +1,9 @@
 """Batched sampling on the learner's own weights.
 
 Savings over `generate` of transformers: each prompt is prefilled once and its cache repeated for the
-group, keys and values are written into a slab with some room (no concatenation a step), finished rows
-leave when the slab is full, attention of single queries is done by plain matrix products, and one uniform
-number a row draws its token.
+group, a conversation goes on from the cache of its last turn, keys and values are written into a slab with
+some room (no concatenation a step), finished rows leave when the slab is full, attention of single queries
+is done by plain matrix products, and one uniform number a row draws its token.
 """
 
 from __future__ import annotations
@@ -11,65 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import Cache
 
-# Room of a rebuilt slab, as a share of its filled length and at least so many positions. A rebuild copies
-# the cache, which costs about as much as one step; in exchange finished rows leave, and the filled part
-# stays nearly contiguous, without which attention over single queries takes up to three times as long.
-ROOM_SHARE, LEAST_ROOM = 8, 4
-
-
-class SlabLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
-    """Keys and values of one layer, [rows, heads, capacity, dim], filled from the left."""
-
-    is_sliding = False
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.length = 0
-
-    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        """Take the states of the prefill, without room for more."""
-        self.slab_keys, self.slab_values = key_states, value_states
-        self.dtype, self.device = key_states.dtype, key_states.device
-        self.is_initialized = True
-
-    def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Append new positions and answer with all of them; the first call is the prefill."""
-        end = self.length + key_states.shape[-2]
-        if self.is_initialized:
-            self.slab_keys[:, :, self.length : end] = key_states
-            self.slab_values[:, :, self.length : end] = value_states
-        else:
-            self.lazy_initialization(key_states, value_states)
-        self.length = end
-        return self.slab_keys[:, :, :end], self.slab_values[:, :, :end]
-
-    def rebuild(self, rows: Tensor) -> None:
-        """Keep only `rows`, which may repeat, with room for more positions."""
-        capacity = self.length + max(LEAST_ROOM, self.length // ROOM_SHARE)
-        for name in ("slab_keys", "slab_values"):
-            old = getattr(self, name)
-            new = old.new_empty(len(rows), old.shape[1], capacity, old.shape[3])
-            torch.index_select(old[:, :, : self.length], 0, rows, out=new[:, :, : self.length])
-            setattr(self, name, new)
-
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Length and offset of the keys that a query of `query_length` sees."""
-        return self.length + query_length, 0
-
-    def get_seq_length(self) -> int:
-        """Number of filled positions."""
-        return self.length
-
-    def get_max_length(self) -> int:
-        """Number of positions the slab can hold without being rebuilt."""
-        return int(self.slab_keys.shape[2])
+from spadelab.models.slab import Past, Recalled, Slab, SlabLayer
 
 
 @dataclass(slots=True)
@@ -85,24 +33,42 @@ class Batch:
     """Rows that are decoded together: their cache, next position, and logits of the next token."""
 
     def __init__(
-        self, model: PreTrainedModel, prompts: Sequence[Sequence[int]], max_new_tokens: int, pad_id: int
+        self,
+        model: PreTrainedModel,
+        prompts: Sequence[Sequence[int]],
+        max_new_tokens: int,
+        pad_id: int,
+        pasts: Sequence[Past],
     ) -> None:
-        """Prefill `prompts`, one row each, padded on the left."""
+        """Prefill `prompts`, one row each, padded on the left; of each only what its past does not hold.
+
+        All rows end in the same column, so the padding of a row that has less to compute than others lies
+        where its past belongs.
+        """
         self.model = model
-        self.layers: list[Any] = [SlabLayer() for _ in range(model.config.num_hidden_layers)]
-        self.cache = Cache(layers=self.layers)
-        longest = max(len(prompt) for prompt in prompts)
-        padded = [[pad_id] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
+        longest = max(map(len, prompts))
+        recalled = [
+            Recalled(past, past.agree(prompt), row, longest - len(prompt))
+            for row, (past, prompt) in enumerate(zip(pasts, prompts, strict=True))
+        ]
+        news = [list(prompt[piece.length :]) for piece, prompt in zip(recalled, prompts, strict=True)]
+        width = max(map(len, news))
+        number = model.config.num_hidden_layers
+        self.layers = [SlabLayer(layer, longest - width, recalled) for layer in range(number)]
+        self.cache = Cache(layers=[*self.layers])
+        padded = [[pad_id] * (width - len(new)) + new for new in news]
         lengths = torch.tensor([len(prompt) for prompt in prompts], device=model.device)[:, None]
         steps = torch.arange(longest + max_new_tokens, device=model.device)
         hidden = steps < longest - lengths
         self.logits = model(
             input_ids=torch.tensor(padded, device=model.device),
             attention_mask=(~hidden[:, :longest]).long(),
-            position_ids=(steps[:longest] - longest + lengths).clamp(min=0),
+            position_ids=(steps[longest - width : longest] - longest + lengths).clamp(min=0),
             cache=self.cache,
             logits_to_keep=1,
         ).logits[:, -1]
+        for past in pasts:
+            past.clear()
         self.position = lengths
         self.mask = torch.zeros(hidden.shape, dtype=model.dtype, device=model.device)
         self.mask = self.mask.masked_fill(hidden, torch.finfo(model.dtype).min)[:, None, None]
@@ -112,6 +78,14 @@ class Batch:
         self.logits, self.position, self.mask = self.logits[rows], self.position[rows], self.mask[rows]
         for layer in self.layers:
             layer.rebuild(rows)
+
+    def slabs(self) -> list[Slab]:
+        """The slab of each layer."""
+        return [(layer.slab_keys, layer.slab_values) for layer in self.layers]
+
+    def part(self, rows: Tensor) -> list[Slab]:
+        """A copy of `rows` of each layer's slab."""
+        return [(keys[rows], values[rows]) for keys, values in self.slabs()]
 
     def is_full(self) -> bool:
         """Whether the cache must be rebuilt before the next token."""
@@ -138,16 +112,20 @@ def sample(
     stop_ids: frozenset[int],
     pad_id: int,
     generator: torch.Generator,
+    pasts: Sequence[Past] = (),
 ) -> list[list[Sampled]]:
     """Sample `group` completions for each of `prompts` (token ids) in one batch.
 
     Log-probabilities are those of the distribution sampled from, softmax(logits / temperature);
     temperature 0 is greedy and keeps the log-probabilities at temperature 1. A stop id ends a
-    completion and belongs to it.
+    completion and belongs to it. `pasts` are one for each prompt, with a group of 1: what they
+    hold of it is not computed again, and then they hold the prompt with its completion.
     """
-    batch = Batch(model, prompts, max_new_tokens, pad_id)
+    batch = Batch(model, prompts, max_new_tokens, pad_id, pasts or [Past() for _ in prompts])
     live = torch.arange(len(prompts) * group, device=model.device)
-    batch.select(live // group)
+    if group > 1:
+        batch.select(live // group)
+    left: list[tuple[Tensor, list[Slab]]] = []
     tokens = torch.full((len(live), max_new_tokens), pad_id, device=model.device)
     logprobs = torch.zeros(tokens.shape, device=model.device)
     stops = torch.tensor(sorted(stop_ids), dtype=torch.long, device=model.device)
@@ -160,7 +138,9 @@ def sample(
             if step == max_new_tokens - 1 or bool(done.all()):
                 break
             if batch.is_full():
-                keep = (~done).nonzero().squeeze(1)
+                keep, leave = (~done).nonzero().squeeze(1), done.nonzero().squeeze(1)
+                if pasts:
+                    left.append((live[leave], batch.part(leave)))
                 live, token, done = live[keep], token[keep], done[keep]
                 batch.select(keep)
             batch.advance(token)
@@ -169,7 +149,23 @@ def sample(
     finishes = ["stop" if stopped else "length" for stopped in found.any(dim=1).tolist()]
     columns = zip(tokens.tolist(), logprobs.tolist(), lengths, finishes, strict=True)
     rows = [Sampled(ids[:length], values[:length], finish) for ids, values, length, finish in columns]
+    if pasts:
+        keep_pasts(pasts, prompts, rows, [*left, (live, batch.slabs())])
     return [rows[start : start + group] for start in range(0, len(rows), group)]
+
+
+def keep_pasts(
+    pasts: Sequence[Past],
+    prompts: Sequence[Sequence[int]],
+    sampled: Sequence[Sampled],
+    parts: Sequence[tuple[Tensor, list[Slab]]],
+) -> None:
+    """Let `pasts` hold all tokens but the last, which may never have been fed; `parts` are rows and slabs."""
+    longest = max(map(len, prompts))
+    for rows, slabs in parts:
+        for row, i in enumerate(rows.tolist()):
+            ids = (*prompts[i], *sampled[i].ids[:-1])
+            pasts[i].hold(ids, slabs, row, longest - len(prompts[i]))
 
 
 def draw(logits: Tensor, temperature: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spadelab.models.local import LocalModel, Message
+from spadelab.models.slab import Past
 from spadelab.records import Generation
 
 
@@ -10,13 +11,15 @@ class Conversation:
     """Grows by replies and observations; `generations` are its training sequences.
 
     There is one sequence as long as the chat template only appends. A template that rewrites history
-    (thoughts dropped from earlier replies) starts a new one with each observation.
+    (thoughts dropped from earlier replies) starts a new one with each observation. `past` is what the
+    model's cache holds of the context.
     """
 
     def __init__(self, model: LocalModel, opening: str) -> None:
         self.model = model
         self.messages: list[Message] = [{"role": "user", "content": opening}]
         self.finished: list[Generation] = []
+        self.past = Past()
         self._begin()
 
     @property

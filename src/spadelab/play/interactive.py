@@ -110,12 +110,14 @@ def _take_turn(
         assert game.conversation is not None
         if len(game.conversation.context) + ROOM > model.max_length:
             game.ending = "context"
+            game.conversation.past.clear()
         else:
             ready.append((game, game.conversation))
     if not ready:
         return
     contexts = [conversation.context for _, conversation in ready]
-    replies = model.extend(contexts, 1, role.max_new_tokens, temperature, generator)
+    pasts = [conversation.past for _, conversation in ready]
+    replies = model.extend(contexts, 1, role.max_new_tokens, temperature, generator, pasts)
     moves: list[tuple[_Game, str, str]] = []
     for (game, conversation), (reply,) in zip(ready, replies, strict=True):
         conversation.add_reply(reply)
@@ -138,6 +140,8 @@ def _take_turn(
         if game.active:
             # What an environment says must not pose as another role's message.
             conversation.add_observation(escape(game.turns[-1].observation))
+        else:
+            conversation.past.clear()
 
 
 def _conclude(game: _Game, rule: ReturnRule) -> Episode:

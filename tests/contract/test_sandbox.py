@@ -239,10 +239,10 @@ def test_wall_limit_holds_for_each_call_and_not_for_the_sum(sandbox: Sandbox) ->
     assert {outcome.kind for outcome in outcomes} == {"value"}
 
 
-WAITING = """
-import random
+WORKING = """
 def f():
-    random._os.sys.modules['time'].sleep(0.8)
+    for _ in range(15_000_000):
+        pass
     return 'done'
 """
 
@@ -250,12 +250,13 @@ def f():
 def test_a_dead_jail_is_replaced_and_its_job_retried() -> None:
     with Sandbox(workers=1, canaries=False) as opened:
         (jail,) = opened._pool.jails()
-        killer = threading.Timer(0.3, os.kill, (jail.zygote, 9))
+        killer = threading.Timer(0.2, os.kill, (jail.zygote, 9))
         killer.start()
-        (outcome,) = run(opened, WAITING)
+        (outcome,) = run(opened, WORKING, limits=Limits(wall_seconds=60, cpu_seconds=60))
         killer.join()
         assert (outcome.kind, outcome.value) == ("value", "'done'")
-        assert opened._pool.jails() != [jail]
+        assert run(opened, "def f():\n    return 1\n")[0].value == "1"
+        assert opened._pool.jails() != [jail] and opened.executions == 2
 
 
 def test_no_descriptor_leaks(sandbox: Sandbox) -> None:

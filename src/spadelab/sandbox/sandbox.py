@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from .backends import Flavour
-from .channel import Channel, Switchboard
+from .capacity import Budget, count_cores
+from .channel import Channel
 from .container import ENGINES
 from .jobs import Call, Job, Limits, Outcome, SandboxUnavailable
 from .launches import BACKENDS
 from .packages import check_packages
 from .pool import Pool, Seat
+from .traffic import Task, direct
 
 if TYPE_CHECKING:
     from .canaries import CanaryResult
@@ -33,10 +36,12 @@ class Sandbox:
 
     `backend`: "auto" (the first that works of bubblewrap, Landlock, docker and podman), one of their
     names in lower case, or "unsafe" (no isolation at all; never chosen automatically). `workers`: jails
-    of each kind, one a core by default. `allowed_packages`: what programs may import beyond the standard
-    list; such programs run in jails of their own, started when first needed. `image`: of a container,
-    see `launch_container`. Raises SandboxUnavailable when no jail can be built, when an allowed package
-    is not installed, or when a canary attack gets through.
+    of each kind, by default one for each core that this process may use. `allowed_packages`: what
+    programs may import beyond the standard list; such programs run in jails of their own, started when
+    first needed. `image`: of a container, see `launch_container`. `memory_mb`: what programs that run at
+    the same time may take in all, half of the memory by default; others wait (see `capacity`). Raises
+    SandboxUnavailable when no jail can be built, when an allowed package is not installed, or when a
+    canary attack gets through.
     """
 
     def __init__(
@@ -46,12 +51,14 @@ class Sandbox:
         allowed_packages: Sequence[str] = ("numpy", "sympy"),
         canaries: bool = True,
         image: str | None = None,
+        memory_mb: int | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
             raise ValueError(f"sandbox backend {backend!r}: choose auto, {', '.join(BACKENDS)}")
         self.executions = 0
         self.seconds = 0.0
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers or count_cores()
+        self._budget = Budget(memory_mb)
         self._packages = tuple(allowed_packages)
         self._names = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._packages)) or '(?!)'})\b")
         check_packages(self._packages)
@@ -81,35 +88,29 @@ class Sandbox:
     def map(self, jobs: Sequence[Job]) -> list[list[Outcome]]:
         """Run jobs in parallel, one fresh child each; results in the order of the jobs.
 
-        A job whose jail died is tried once more in a fresh jail.
+        A job whose jail died is tried once more, in a jail of its own: if that dies too, it was the
+        job's doing, and the outcome is a crash by the name of "jail died".
         """
         started = time.monotonic()
         results: list[list[Outcome]] = [[] for _ in jobs]
-        waiting = deque((index, False) for index in range(len(jobs)))
-        running: dict[Channel, tuple[int, bool, Seat]] = {}
-        board = Switchboard()
+        seats: dict[Channel, Seat] = {}
+        waiting = deque(self._plan(index, job, seats) for index, job in enumerate(jobs))
+        most = _DEPTH * self.workers
         try:
-            while waiting or running:
-                while waiting and len(running) < _DEPTH * self.workers:
-                    index, again = waiting.popleft()
-                    try:
-                        seat, channel = self._begin(jobs[index])
-                    except SandboxUnavailable as error:
-                        missing = Outcome("unavailable", message=str(error))
-                        results[index] = [missing] * len(jobs[index].calls)
+            with closing(direct(waiting, self._budget, most)) as stream:
+                for task in stream:
+                    job = jobs[task.index]
+                    if task.channel is None:
+                        results[task.index] = [Outcome("unavailable", message=task.failure)] * len(job.calls)
                         continue
-                    running[channel] = (index, again, seat)
-                    if not channel.done:
-                        board.add(channel)
-                finished = [channel for channel in running if channel.done] or board.wait()
-                for channel in finished:
-                    index, again, seat = running.pop(channel)
-                    self._pool.release(seat, channel)
-                    if channel.lost and not again:
-                        waiting.append((index, True))
-                    results[index] = channel.outcomes
+                    # A child that lingers holds memory: only where there is plenty of it.
+                    linger = bool(waiting) and 4 * most * task.megabytes <= self._budget.total
+                    self._pool.release(seats.pop(task.channel), task.channel, at_once=not linger)
+                    if task.channel.lost and not task.again:
+                        waiting.append(self._plan(task.index, job, seats, again=True))
+                    results[task.index] = _blame(task)
         finally:
-            for channel, (_, _, seat) in running.items():
+            for channel, seat in seats.items():
                 self._pool.release(seat, channel)
             self.executions += len(jobs)
             self.seconds += time.monotonic() - started
@@ -125,31 +126,52 @@ class Sandbox:
         The children must be closed by the caller. Raises SandboxUnavailable when no jail is left.
         """
         started = time.monotonic()
-        children: list[Child] = []
+        outcomes: list[list[Outcome]] = [[] for _ in jobs]
+        seats: dict[Channel, Seat] = {}
+        waiting = deque(self._plan(index, job, seats) for index, job in enumerate(jobs))
+        opened: dict[int, Channel] = {}
         try:
-            for start in range(0, len(jobs), _LOADING * self.workers):
-                batch = [
-                    Child(self, *self._begin(job)) for job in jobs[start : start + _LOADING * self.workers]
-                ]
-                children += batch
-                _finish([child.channel for child in batch])
+            with closing(direct(waiting, self._budget, _LOADING * self.workers)) as stream:
+                for task in stream:
+                    if task.channel is None:
+                        raise SandboxUnavailable(task.failure)
+                    if task.channel.lost and not task.again:
+                        self._pool.release(seats.pop(task.channel), task.channel)
+                        waiting.append(self._plan(task.index, jobs[task.index], seats, again=True))
+                    opened[task.index] = task.channel
+                    outcomes[task.index] = _blame(task)
         except BaseException:
-            for child in children:
-                child.close()
+            for channel, seat in seats.items():
+                self._pool.release(seat, channel)
             raise
         self.executions += len(jobs)
         self.seconds += time.monotonic() - started
-        return [(child, child.channel.outcomes) for child in children]
+        children = [Child(self, seats[channel], channel) for _, channel in sorted(opened.items())]
+        return list(zip(children, outcomes, strict=True))
 
     def call_many(self, calls: Sequence[tuple[Child, Call]]) -> list[Outcome]:
-        """One call in each of many different open children, at the same time."""
+        """One call in each of many different open children, at the same time.
+
+        "jail_died" is the outcome where the jail of a child died: what the child knew is lost with it.
+        """
+        return [outcome for (outcome,) in self._ask([(child.channel, (call,)) for child, call in calls])]
+
+    def _ask(self, requests: Sequence[tuple[Channel, Sequence[Call]]]) -> list[list[Outcome]]:
+        """Further requests to different children, as many at once as memory allows."""
+
+        def plan(index: int, channel: Channel, calls: Sequence[Call]) -> Task:
+            def begin() -> Channel:
+                channel.begin(calls)
+                return channel
+
+            return Task(index, channel.limits.memory_mb, begin)
+
         started = time.monotonic()
-        channels = [child.channel for child, _ in calls]
-        for child, call in calls:
-            child.channel.begin((call,))
-        _finish(channels)
+        waiting = deque(plan(index, *request) for index, request in enumerate(requests))
+        with closing(direct(waiting, self._budget, len(requests))) as stream:
+            deque(stream, maxlen=0)
         self.seconds += time.monotonic() - started
-        return [channel.outcomes[0] for channel in channels]
+        return [channel.outcomes for channel, _ in requests]
 
     def facts(self) -> dict[str, Any]:
         """What protects this run: JSON-able, stored with runs and printed by the doctor."""
@@ -166,6 +188,7 @@ class Sandbox:
             "uid": inside["uid"],
             "canaries": dict(self._contained),
             "workers": self.workers,
+            "memory_mb": self._budget.total,
             "allowed_packages": list(self._packages),
             "python": inside["python"],
             "kernel": platform.release(),
@@ -186,12 +209,19 @@ class Sandbox:
     ) -> None:
         self.close()
 
-    def _begin(self, job: Job) -> tuple[Seat, Channel]:
-        flavour = Flavour(job.hash_seed, self._find_packages(job.source))
-        seat, channel = self._pool.take(flavour, job.limits)
-        channel.open(job.source, job.calls, job.stream)
-        self._pool.warm(seat, job.limits)
-        return seat, channel
+    def _plan(self, index: int, job: Job, seats: dict[Channel, Seat], again: bool = False) -> Task:
+        """A task that runs the job in a fresh child, and notes which seat that has."""
+
+        def begin() -> Channel:
+            flavour = Flavour(job.hash_seed, self._find_packages(job.source))
+            take = self._pool.take_alone if again else self._pool.take
+            seat, channel = take(flavour, job.limits)
+            seats[channel] = seat
+            channel.open(job.source, job.calls, job.stream)
+            self._pool.warm(seat, job.limits)
+            return channel
+
+        return Task(index, job.limits.memory_mb, begin, again)
 
     def _find_packages(self, source: str) -> tuple[str, ...]:
         # One line at a time and no regular expression that could backtrack: the source is hostile.
@@ -228,11 +258,7 @@ class Child:
 
     def call_all(self, calls: Sequence[Call]) -> list[Outcome]:
         """Several calls in one frame."""
-        started = time.monotonic()
-        self.channel.begin(calls)
-        _finish([self.channel])
-        self._sandbox.seconds += time.monotonic() - started
-        return self.channel.outcomes
+        return self._sandbox._ask([(self.channel, calls)])[0]
 
     def close(self) -> None:
         """Kill the child."""
@@ -252,10 +278,15 @@ class Child:
         self.close()
 
 
-def _finish(channels: Sequence[Channel]) -> None:
-    board = Switchboard()
-    for channel in channels:
-        if not channel.done:
-            board.add(channel)
-    while len(board):
-        board.wait()
+def _blame(task: Task) -> list[Outcome]:
+    """The outcomes of a request; a program under which two jails died is to blame for it."""
+    assert task.channel is not None
+    if not (task.again and task.channel.lost):
+        return task.channel.outcomes
+    message = "its jail died under it, and then another in which it was alone"
+    return [
+        replace(outcome, kind="crash", error="jail died", message=message)
+        if outcome.kind == "jail_died"
+        else outcome
+        for outcome in task.channel.outcomes
+    ]

@@ -185,7 +185,10 @@ class Channel:
         except JailDied as error:
             self.lost = True
             return Outcome("jail_died", message=str(error), seconds=seconds)
-        return classify(ending, self.limits, seconds)
+        outcome = classify(ending, self.limits, seconds)
+        # Neither is the program's doing: no memory for a child, or the system wanted its memory back.
+        self.lost = ending.status == -1 or _is_unexplained(ending, self.limits)
+        return outcome
 
 
 def fork_ahead(jail: Jail, limits: Limits, count: int = 1) -> list[Channel]:
@@ -197,20 +200,29 @@ def classify(ending: Ending, limits: Limits, seconds: float) -> Outcome:
     """The outcome of a child that ended before it answered."""
     status = ending.status
     if status == -1:
-        return Outcome("jail_died", message="the jail could not fork a child", seconds=seconds)
+        message = "the jail could not fork a child; is the machine out of memory?"
+        return Outcome("unavailable", message=message, seconds=seconds)
     if os.WIFEXITED(status):
         code = os.WEXITSTATUS(status)
         if code == _OUT_OF_MEMORY:
             return Outcome("memory", message="the program ran out of memory", seconds=seconds)
         return Outcome("crash", error=f"exit code {code}", message="left before answering", seconds=seconds)
     number = os.WTERMSIG(status)
-    spent = ending.cpu_seconds >= limits.cpu_seconds
-    if number == signal.SIGXCPU or (number == signal.SIGKILL and spent and not ending.killed):
+    if _is_unexplained(ending, limits):
+        message = "killed by the system: the machine ran out of memory"
+        return Outcome("memory", message=message, seconds=seconds)
+    if number == signal.SIGXCPU or (number == signal.SIGKILL and not ending.killed):
         message = f"more than {limits.cpu_seconds:g} s of CPU time"
         return Outcome("cpu_timeout", message=message, seconds=seconds)
     if ending.killed:
         return Outcome("protocol_error", message="closed its channel", seconds=seconds)
     return Outcome("crash", error=signal.Signals(number).name, message="died", seconds=seconds)
+
+
+def _is_unexplained(ending: Ending, limits: Limits) -> bool:
+    """A SIGKILL that was neither ours nor that of the CPU limit; a program cannot send one."""
+    killed = os.WIFSIGNALED(ending.status) and os.WTERMSIG(ending.status) == signal.SIGKILL
+    return killed and not ending.killed and ending.cpu_seconds < limits.cpu_seconds
 
 
 class Switchboard:

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .backends import Launch
@@ -99,6 +100,7 @@ class Jail:
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         self._control.settimeout(_ANSWER_SECONDS)
         self.zygote, user, _ = _CREDENTIALS.unpack(ancillary[0][2])
+        _offer(self.zygote)
         if user == 0 and self.backend != "unsafe":
             raise SandboxUnavailable(f"{self.backend}: the jail still runs as root")
         return {**json.loads(message), "uid": user}
@@ -210,7 +212,7 @@ class Jail:
 
 
 def _start(launch: Launch, control: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         launch.command,
         stdin=control,
         stdout=subprocess.DEVNULL,
@@ -219,3 +221,15 @@ def _start(launch: Launch, control: int) -> subprocess.Popen[bytes]:
         cwd="/",
         start_new_session=True,
     )
+    _offer(process.pid)
+    return process
+
+
+def _offer(pid: int) -> None:
+    """When the machine runs out of memory, the system shall end a program and never the host.
+
+    What the process starts inherits this, and the largest is taken first. Where the system does not allow
+    it, its own choice remains.
+    """
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")

@@ -69,7 +69,8 @@ class Outcome:
 
     `value` is canonical literal source when `kind` is "value". `error` names the exception, or the
     signal or exit code of a crash. `trace` holds (source line, "a=1, b=2") pairs. `seconds` is wall
-    time as the host saw it. "jail_died" and "unavailable" are never the program's fault.
+    time as the host saw it. "jail_died" and "unavailable" are never the program's fault; a program that
+    twice takes its jail along has a "crash" with the error "jail died".
     """
 
     kind: Kind

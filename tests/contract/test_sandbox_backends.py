@@ -256,6 +256,27 @@ def test_a_door_lets_one_visitor_in_and_is_gone(tmp_path: Path) -> None:
         late.connect(str(path))
 
 
+def test_a_package_that_does_not_load_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_package.py").write_text("import nowhere\n")
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "__init__.py").write_text("")
+    (tmp_path / "whole" / "part.py").write_text("raise LookupError('only elsewhere')\n")
+    (tmp_path / "whole" / "other.py").write_text("x = 7\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    tmp_path.chmod(0o755)
+    with Sandbox(workers=1, allowed_packages=("broken_package",), canaries=False) as sandbox:
+        (outcome,) = sandbox.run(Job("import broken_package\ndef f():\n    return 1\n", (Call("f", ""),)))
+    assert outcome.kind == "unavailable"
+    assert (
+        "sandbox.allowed_packages: broken_package cannot be imported in the jail (No module"
+        in outcome.message
+    )
+    source = "import whole.other\ndef f():\n    return whole.other.x\n"
+    with Sandbox(workers=1, allowed_packages=("whole",), canaries=False) as sandbox:
+        (outcome,) = sandbox.run(Job(source, (Call("f", ""),)))
+    assert outcome.value == "7", outcome
+
+
 def test_pytest_works_in_the_jail() -> None:
     source = """
 import pytest

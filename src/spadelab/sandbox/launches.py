@@ -62,7 +62,5 @@ def _advise(backend: str, reasons: Sequence[str]) -> str:
             "allow unprivileged user namespaces, use a kernel with Landlock (5.13 or later), or start docker "
             "or podman"
         )
-    return (
-        f"no jail can be built here ({'; '.join(reasons) or 'no bubblewrap was found'}): {cure};"
-        " `--sandbox unsafe` runs programs without isolation"
-    )
+    named = "; ".join(dict.fromkeys(reasons)) or "no bubblewrap was found"
+    return f"no jail can be built here ({named}): {cure}; `--sandbox unsafe` runs programs without isolation"

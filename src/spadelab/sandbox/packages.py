@@ -27,20 +27,25 @@ def find_roots(packages: Sequence[str]) -> dict[str, str]:
     that they require. Raises SandboxUnavailable when one of `packages` is missing.
     """
     check_packages(packages)
-    roots: dict[str, str] = {}
-    waiting = list(packages)
+    modules = set(packages)
+    seen: set[str] = set()
+    waiting = [_find_distribution(name) for name in packages]
     while waiting:
         name = waiting.pop()
-        spec = importlib.util.find_spec(name) if name not in roots else None
-        if spec is None or spec.origin is None:
-            continue  # known, or a requirement under another name: the import will say what is missing
-        origin = Path(spec.origin).resolve()
-        roots[name] = str(origin.parent.parent if spec.submodule_search_locations else origin.parent)
+        if name in seen:
+            continue
+        seen.add(name)
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found = importlib.metadata.distribution(name)
-            beside = (found.read_text("top_level.txt") or "").split()
-            needed = [_module_name(text) for text in found.requires or [] if "extra ==" not in text]
-            waiting += [module for module in (*beside, *needed) if module.isidentifier()]
+            modules |= _list_modules(found)
+            needed = [text for text in found.requires or [] if "extra ==" not in text]
+            waiting += [re.split(r"[^A-Za-z0-9_.-]", text, maxsplit=1)[0] for text in needed]
+    roots: dict[str, str] = {}
+    for name in modules:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            origin = Path(spec.origin).resolve()
+            roots[name] = str(origin.parent.parent if spec.submodule_search_locations else origin.parent)
     return roots
 
 
@@ -53,6 +58,18 @@ def list_paths(roots: dict[str, str]) -> list[Path]:
     return paths
 
 
-def _module_name(requirement: str) -> str:
-    match = re.match(r"[A-Za-z0-9_.-]+", requirement)
-    return match.group().replace("-", "_").lower() if match else ""
+def _find_distribution(module: str) -> str:
+    """The name under which the module was installed."""
+    try:
+        importlib.metadata.distribution(module)
+    except importlib.metadata.PackageNotFoundError:
+        return importlib.metadata.packages_distributions().get(module, [module])[0]
+    return module
+
+
+def _list_modules(found: importlib.metadata.Distribution) -> set[str]:
+    """The top-level modules that a distribution brought."""
+    names = (found.read_text("top_level.txt") or "").split()
+    if not names:
+        names = [file.parts[0].removesuffix(".py") for file in found.files or [] if file.suffix == ".py"]
+    return {name for name in names if name.isidentifier()}

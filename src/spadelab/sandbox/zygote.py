@@ -115,13 +115,17 @@ class PackageFinder:
 
 def import_whole(package: str) -> None:
     """Import a package with its submodules: children cannot open files, so nothing loads later."""
-    module = importlib.import_module(package)
+    try:
+        module = importlib.import_module(package)
+    except ImportError as error:
+        reason = " ".join(str(error).split())
+        sys.exit(f"sandbox.allowed_packages: {package} cannot be imported in the jail ({reason[:300]})")
     skipped = frozenset(_NOT_NEEDED.split())
-    for found in pkgutil.walk_packages(getattr(module, "__path__", []), package + "."):
+    for found in pkgutil.walk_packages(getattr(module, "__path__", []), package + ".", lambda name: None):
         parts = found.name.split(".")
         if any(part in skipped or part.startswith(("test", "_pytest")) for part in parts):
             continue
-        with contextlib.suppress(ImportError, AttributeError, RuntimeError):
+        with contextlib.suppress(Exception):  # a part that does not load here is a part less
             importlib.import_module(found.name)
 
 

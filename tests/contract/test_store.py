@@ -27,7 +27,6 @@ from store_helpers import (
 
 from spadelab.config import load_settings
 from spadelab.errors import UserError
-from spadelab.store.files import read_jsonl
 from spadelab.store.run import Run
 
 
@@ -52,7 +51,7 @@ def test_records_come_back_as_they_went_in(tmp_path: Path) -> None:
         right, wrong = run.iter_episodes()
         assert (right.reward, right.outcome, right.tokens, right.finish) == (1.0, "correct", 3, "stop")
         assert (wrong.reward, wrong.outcome, wrong.fault) == (0.0, "wrong", False)
-    assert list(read_jsonl(tmp_path / "r/metrics.jsonl")) == [
+    assert [json.loads(line) for line in (tmp_path / "r/metrics.jsonl").read_text().splitlines()] == [
         {"cycle": 1, "loss": None, "rate": 0.5, "timings": {"play": 0.1}}
     ]
     assert load_settings(tmp_path / "r/settings.json") == (settings, [])
@@ -250,7 +249,7 @@ def test_data_files_are_whole_or_absent(tmp_path: Path) -> None:
     with Run.create(make_settings(tmp_path)) as run:
         path = run.write_data("sft", [{"messages": [{"role": "user", "content": SURROGATE}]}])
         assert path == run.path / "data/sft.jsonl"
-        assert list(read_jsonl(path)) == [{"messages": [{"role": "user", "content": SURROGATE}]}]
+        assert json.loads(path.read_text()) == {"messages": [{"role": "user", "content": SURROGATE}]}
 
         def fail() -> object:
             yield {"a": 1}
@@ -258,7 +257,7 @@ def test_data_files_are_whole_or_absent(tmp_path: Path) -> None:
 
         with pytest.raises(RuntimeError, match="half way"):
             run.write_data("sft", fail())  # type: ignore[arg-type]
-        assert len(list(read_jsonl(path))) == 1
+        assert path.read_text().count("\n") == 1
 
 
 def test_full_disk_rolls_the_cycle_back(tmp_path: Path) -> None:

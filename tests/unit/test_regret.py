@@ -127,10 +127,6 @@ def test_published_micro_lp() -> None:
     assert regret.skill_centred(raws, ["s"] * 2) == [0.375, -0.375]
 
 
-def test_published_scale() -> None:
-    assert (regret.proposer_scale(24, 192, 4), regret.proposer_scale(24, 192, 8)) == (32, 50)
-
-
 @pytest.mark.parametrize(
     ("plain", "hinted", "value"),
     [

@@ -237,13 +237,11 @@ class SkillPotential:
 
 
 def skill_centred(rewards: Sequence[float], skills: Sequence[str], scale: float = 1.0) -> list[float]:
-    """SPADE's proposer advantage: (reward - mean over the same skill) scale, no division by a deviation."""
+    """SPADE's proposer advantage: (reward - mean over the same skill) scale, no division by a deviation.
+
+    No setting reaches it: it is kept for the published test vectors.
+    """
     return [scale * value for value in dr_grpo(rewards, skills)]
-
-
-def proposer_scale(drafts: int, batch: int, interval: int, cap: float = 50.0) -> float:
-    """min(batch / drafts * interval, cap): the weight that offsets how rare proposer samples are (SPADE)."""
-    return min(batch / drafts * interval, cap)
 
 
 def pair_arms(episodes: Iterable[Episode]) -> dict[str, Arms]:

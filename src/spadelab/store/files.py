@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +80,3 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     lines = [encode_json(row) for row in rows]
     write_file(path, "".join(f"{line}\n" for line in lines).encode())
     return len(lines)
-
-
-def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSONL file."""
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)

@@ -1,9 +1,10 @@
 """Gates for interactive environments: what a draft must survive, cheapest first.
 
-parse, static and stored run nothing. Then every draft is asked in two fresh processes for its instances,
-solutions and hints; each solution is played in a process of its own, by the calls of real play; and the
-probes are played in two more, in opposite orders. The processes that are played were never asked for a
-solution. The remaining gates read what was seen; the first that fails ends the draft.
+parse, static and stored run nothing. Then every draft is asked in a fresh process for its instances,
+solutions and hints, after a few senseless turns. The solutions are played in two more, by the calls of real
+play; one of them goes on with the probes, whole episodes in one call. Where nothing met a fault, a fourth
+repeats some of the probes by the calls of real play, and is then asked again. No process is played after it
+was asked for a solution. The remaining gates read what was seen; the first that fails ends the draft.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from spadelab.environments.trials import Rejected
 from spadelab.records import Admission, Demonstration, Draft, Environment, Turn
 from spadelab.sandbox import Limits, Sandbox
 
-FURTHER_SEEDS = 16
-"""Seeds beyond the gate seeds: reset, and played at random."""
+ODD_SEEDS = (0, 1, 2, 42, 2**31 - 1)
+FURTHER_SEEDS = 19
+"""Seeds beyond the gate seeds, played at random: those that look odd, and so many more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class GateSettings:
     """Bounds on drafts.
 
     `seeds`: gate seeds, at least 2, derived from the source. `max_trivial_rate`: the win rate, in [0, 1],
-    that players who do not look may have. `random_plays`: random episodes of each kind on each of
-    FURTHER_SEEDS. `limits` bound one play; the probes, some hundred episodes in a process, get ten times
+    that players who do not look may have. `random_plays`: random episodes on each further seed, at least 2
+    for both kinds. `limits` bound one play; the probes, some hundred episodes in a process, get ten times
     its CPU time.
     """
 
@@ -92,8 +94,8 @@ def _judge(
     inquiries = [_inquire(candidate, settings) for candidate in living]
     for plan, read in (
         (Inquiry.ask, Inquiry.hear),
-        (Inquiry.solve, Inquiry.check),
-        (Inquiry.probe, Inquiry.watch),
+        (Inquiry.play, Inquiry.watch),
+        (Inquiry.repeat, Inquiry.match),
     ):
         jobs = [plan(inquiry) for inquiry in inquiries]
         results = iter(sandbox.map([job for some in jobs for job in some]))
@@ -134,7 +136,7 @@ def _inquire(candidate: _Candidate, settings: GateSettings) -> Inquiry:
         output_bytes=max(1 << 20, settings.limits.output_bytes),
     )
     seeds = make_seeds(candidate.source, settings.seeds)
-    further = make_seeds(candidate.source, FURTHER_SEEDS, settings.seeds)
+    further = [*ODD_SEEDS, *make_seeds(candidate.source, FURTHER_SEEDS, settings.seeds)]
     return Inquiry(candidate.source, candidate.manifest, seeds, further, settings.random_plays, limits)
 
 

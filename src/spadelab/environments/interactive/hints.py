@@ -58,21 +58,19 @@ def check_hint(hint: str, solutions: Sequence[Sequence[str]], observations: Sequ
         )
     if _CODE.search(unicodedata.normalize("NFKC", hint)):
         raise Rejected("hint_code", "the hint contains code: write it in plain words")
-    shown = {token for text in observations for token in _tokens(text)}
     for solution in solutions:
-        leaked = _find_leak(hint, solution, shown)
+        leaked = _find_leak(hint, solution, observations)
         if leaked:
             raise Rejected("hint_leak", f"the hint gives the answer away: it contains {leaked[:60]!r}")
 
 
-def _find_leak(hint: str, solution: Sequence[str], shown: set[str]) -> str:
+def _find_leak(hint: str, solution: Sequence[str], observations: Sequence[str]) -> str:
     words = _tokens(hint)
     pieces = [_pieces(action) for action in solution]
     for index, parts in enumerate(pieces):
         outer = index in (0, len(pieces) - 1)
         for piece in parts:
-            hidden = not set(_tokens(piece)) <= shown
-            if (outer or hidden) and _names(hint, words, piece):
+            if _names(hint, words, piece) and (outer or not _is_shown(piece, observations)):
                 return piece
     texts = [_tokens(piece) for parts in pieces for piece in parts]
     for first, second in itertools.pairwise(texts):
@@ -82,6 +80,10 @@ def _find_leak(hint: str, solution: Sequence[str], shown: set[str]) -> str:
         if _is_encoded(hint, words, secret):
             return f"{secret} in another form"
     return ""
+
+
+def _is_shown(piece: str, observations: Sequence[str]) -> bool:
+    return set(_tokens(piece)) <= {token for text in observations for token in _tokens(text)}
 
 
 def _pieces(action: str) -> list[str]:

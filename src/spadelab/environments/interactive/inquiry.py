@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from spadelab.environments.interactive.contract import Manifest, jailed_source
-from spadelab.environments.interactive.plays import Play, legal, play_call, read_plays
-from spadelab.environments.interactive.probes import Instance, plan_odd, plan_probes, plan_random, plan_resets
-from spadelab.environments.interactive.session import (
-    MACHINERY,
-    Fault,
-    Session,
-    accept_reset,
-    accept_step,
-    legal_action,
-    reset_call,
-    step_call,
+from spadelab.environments.interactive.plays import (
+    Play,
+    Script,
+    legal,
+    pack_plays,
+    play_call,
+    read_plays,
+    real_calls,
+    repeat_play,
+    take_calls,
 )
+from spadelab.environments.interactive.probes import (
+    Instance,
+    choose_again,
+    plan_first,
+    plan_odd,
+    plan_probes,
+    plan_random,
+)
+from spadelab.environments.interactive.session import MACHINERY, Fault, Session, accept_reset
 from spadelab.environments.interactive.verdicts import Evidence
 from spadelab.environments.trials import explain_outcome
 from spadelab.sandbox import Call, Job, Limits, Outcome
 from spadelab.sandbox.literals import parse_literal
 
 _READY = Call("_spade_play", "[]")
-_TOGETHER = 8
-_REPEATED = ("solution", "junk", "borrowed")
 
 
 class Inquiry:
-    """One draft: run the jobs of `ask`, `hear` the outcomes; then `solve`, `check`; then `probe`, `watch`."""
+    """One draft: run the jobs of `ask`, `hear` the outcomes; then `play`, `watch`; then `repeat`, `match`."""
 
     def __init__(
         self,
@@ -47,35 +52,42 @@ class Inquiry:
         self.random_plays = random_plays
         self.limits = limits
         self.evidence = Evidence(manifest)
+        self._first = plan_first(manifest, seeds[0])
+        self._begun = Script(seeds[0], manifest.max_turns, self._first.actions)
+        self._scripts: list[Script] = []
+        self._answers: list[dict[str, Outcome]] = []
         self._rows: list[list[Play]] = []
-        self._again: list[list[Play]] = []
+        self._again: list[tuple[Play, Script]] = []
 
     def ask(self) -> list[Job]:
-        """Two processes give instances, solutions and hints, in opposite orders."""
-        count = len(self.seeds)
-        orders = (range(count), range(count - 1, -1, -1))
-        return [self._job((_READY, *self._questions(order, i)), i) for i, order in enumerate(orders)]
+        """One process is played without sense, then gives instances, solutions and hints."""
+        return [self._job((_READY, *real_calls([self._begun]), *self._questions(0)), 0)]
 
-    def _questions(self, order: Sequence[int], hash_seed: int) -> list[Call]:
-        # Hints are asked after the solution of the same instance in one process, before it in the other.
+    def _questions(self, hash_seed: int) -> list[Call]:
+        # In the second process in the opposite order, hints before the solutions.
+        step = -1 if hash_seed else 1
+        order = range(len(self.seeds))[::step]
         methods = ["solution", "hint"] if self.manifest.has_hint else ["solution"]
         resets = [Call("_spade_reset", f"{i}, {self.seeds[i]}") for i in order]
-        return resets + [
-            Call(f"_spade_{method}", str(i)) for method in methods[:: -1 if hash_seed else 1] for i in order
-        ]
+        return resets + [Call(f"_spade_{method}", str(i)) for method in methods[::step] for i in order]
 
     def hear(self, results: Sequence[Sequence[Outcome]]) -> None:
-        """Read the answers of `ask`."""
+        """Read the answers of `ask`; a draft that breaks at once is asked no more."""
         evidence = self.evidence
-        self._note("ask", results)
-        if results[0][0].kind != "value":
-            evidence.load = explain_outcome(results[0][0])
+        (ready, *outcomes) = results[0]
+        self._note("ask", results[0])
+        if ready.kind != "value":
+            evidence.load = explain_outcome(ready)
         if evidence.load or evidence.machinery:
             return
-        answers = [self._sort(outcomes[1:], i) for i, outcomes in enumerate(results)]
-        for number, seed in enumerate(self.seeds):
-            self._compare(seed, *(given[number] for given in answers))
-        instances = [self._read(*pair) for pair in zip(self.seeds, answers[0], strict=True)]
+        begun = self._begun.session
+        answers = take_calls([self._begun], outcomes)
+        if begun.opening and begun.fault:
+            self._first.session = begun
+            evidence.plays = [self._first]
+            return
+        self._answers = self._sort(answers, 0)
+        instances = [self._read(*pair) for pair in zip(self.seeds, self._answers, strict=True)]
         evidence.instances = [instance for instance in instances if instance]
         if len(evidence.instances) < len(self.seeds):
             evidence.instances = []
@@ -140,68 +152,66 @@ class Inquiry:
             return ()
         return solution
 
-    def solve(self) -> list[Job]:
-        """Each solution in a process of its own, by the calls of real play; no job without solutions."""
-        calls = [self._real_calls(instance) for instance in self.evidence.instances]
-        return [self._job(row, number % 2) for number, row in enumerate(calls)]
+    def play(self) -> list[Job]:
+        """The solutions by the calls of real play, the first two in fresh processes; no job without them.
 
-    def check(self, results: Sequence[Sequence[Outcome]]) -> None:
-        """Read the outcomes of `solve`."""
-        self._note("alone", results)
-        for instance, outcomes in zip(self.evidence.instances, results, strict=True):
-            session = Session(instance.seed, self.manifest.max_turns, None)
-            accept_reset(session, outcomes[0])
-            for action, outcome in zip(instance.solution, outcomes[1:], strict=True):
-                if not session.over:
-                    accept_step(session, action, outcome)
-            self.evidence.alone.append(session)
-
-    def probe(self) -> list[Job]:
-        """The probes, twice; no job when a solution already failed."""
+        One process goes on with the probes, the other with the rest of the solutions.
+        """
         instances = self.evidence.instances
-        if not instances or any(session.fault for session in self.evidence.alone):
+        if not instances:
             return []
         probes = plan_probes(self.manifest, instances)
-        self._rows = [[play] for play in probes]
-        others = plan_random(self.manifest, instances, self.further, self.random_plays)
-        others += [play for i, one in enumerate(instances) for play in plan_odd(self.manifest, one, i)]
-        others += plan_resets(self.manifest, self.further)
-        # Few to a call: the wall time of a call bounds them together.
-        self._rows += [others[i : i + _TOGETHER] for i in range(0, len(others), _TOGETHER)]
-        same: dict[str, list[Play]] = defaultdict(list)
-        for play in probes:
-            if play.policy.partition(":")[0] in _REPEATED:
-                twin = Play(play.policy, play.seed, play.max_turns, play.actions, play.turns, play.after)
-                same[play.policy].append(twin)
-                self.evidence.again.append((play, twin))
-        self._again = list(same.values())[::-1]
-        return [
-            self._job(tuple(map(play_call, self._rows)), 0),
-            self._job(tuple(play_call(row[::-1]) for row in self._again), 1),
-        ]
-
-    def _real_calls(self, instance: Instance) -> tuple[Call, ...]:
-        session = Session(instance.seed, self.manifest.max_turns, None)
-        return (reset_call(session), *(step_call(session, legal_action(a)) for a in instance.solution))
+        probes += plan_random(self.manifest, instances, self.further, self.random_plays)
+        self._rows = pack_plays([self._first, *probes, *plan_odd(self.manifest, instances)])
+        self._scripts = [Script(one.seed, self.manifest.max_turns, one.solution) for one in instances]
+        first, *others = [real_calls([script]) for script in self._scripts]
+        calls = [[*first, *map(play_call, self._rows)], [call for some in others for call in some]]
+        return [self._job(row, 2 + number) for number, row in enumerate(calls)]
 
     def watch(self, results: Sequence[Sequence[Outcome]]) -> None:
-        """Read the outcomes of `probe`."""
+        """Read the outcomes of `play`; those of the probes only when no solution failed."""
         if not results:
             return
-        probes, again = results
-        self._note("probes", [probes])
-        self._note("again", [again])
+        evidence = self.evidence
+        probes = take_calls(self._scripts[:1], results[0])
+        rest = results[1]
+        for script in self._scripts[1:]:
+            rest = take_calls([script], rest)
+        evidence.alone = [script.session for script in self._scripts]
+        self._note("alone", [*results[0][: -len(probes)], *results[1]])
+        if any(session.fault for session in evidence.alone):
+            return
+        self._note("probes", probes)
         for row, outcome in zip(self._rows, probes, strict=True):
             read_plays(row, outcome)
-            self.evidence.plays += row
-        for row, outcome in zip(self._again, again, strict=True):
-            read_plays(row[::-1], outcome)
+            evidence.plays += row
+        evidence.again = [(self._first, self._begun.session)]
 
-    def _job(self, calls: Sequence[Call], hash_seed: int) -> Job:
-        return Job(self.source, tuple(calls), self.limits, hash_seed)
+    def repeat(self) -> list[Job]:
+        """Some of the probes by the calls of real play, side by side, then the questions of `ask` again.
 
-    def _note(self, stage: str, results: Sequence[Sequence[Outcome]]) -> None:
-        for outcome in (outcome for outcomes in results for outcome in outcomes):
+        No job when a probe met a fault, which ends the draft anyway.
+        """
+        if not self.evidence.again or any(play.fault for play in self.evidence.plays):
+            return []
+        plays = choose_again(self.evidence.plays)
+        self._again = [(play, repeat_play(play, number)) for number, play in enumerate(plays)]
+        return [self._job((*real_calls([script for _, script in self._again]), *self._questions(1)), 1)]
+
+    def match(self, results: Sequence[Sequence[Outcome]]) -> None:
+        """Read the outcomes of `repeat`."""
+        for outcomes in results:
+            self._note("again", outcomes)
+            rest = take_calls([script for _, script in self._again], outcomes)
+            self.evidence.again += [(play, script.session) for play, script in self._again]
+            for seed, *both in zip(self.seeds, self._answers, self._sort(rest, 1), strict=True):
+                self._compare(seed, *both)
+
+    def _job(self, calls: Sequence[Call], number: int) -> Job:
+        return Job(self.source, tuple(calls), self.limits, number % 2, stream=number)
+
+    def _note(self, stage: str, outcomes: Sequence[Outcome]) -> None:
+        for outcome in outcomes:
             self.evidence.seconds[stage] += outcome.seconds
             if outcome.kind in MACHINERY and self.evidence.machinery is None:
                 self.evidence.machinery = explain_outcome(outcome)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spadelab.environments.interactive.session import (
@@ -11,14 +11,22 @@ from spadelab.environments.interactive.session import (
     WIN,
     Fault,
     Session,
+    accept_reset,
+    accept_step,
     episode_return,
     legal_action,
+    reset_call,
+    step_call,
     take_reset,
     take_step,
 )
 from spadelab.environments.trials import explain_outcome
 from spadelab.sandbox import Call, Outcome
 from spadelab.sandbox.literals import parse_literal
+
+MOST_PLAYS = 16
+MOST_TURNS = 128
+"""The most of one call."""
 
 
 @dataclass(slots=True)
@@ -66,6 +74,20 @@ class Play:
         return used and steps[-1].reward > SLACK
 
 
+@dataclass(slots=True)
+class Script:
+    """An episode by the calls of real play, as planned, then as it went; `number`: which of the process."""
+
+    seed: int
+    max_turns: int
+    actions: Sequence[str]
+    number: int = 0
+    session: Session = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.session = Session(self.seed, self.max_turns, None, self.number)
+
+
 def legal(text: str, action_format: str) -> str | None:
     """The action that `step` gets for what a solver would write; None when it would not get any.
 
@@ -96,6 +118,19 @@ def write_call(name: object, arguments: object) -> str | None:
         return None
 
 
+def pack_plays(plays: Sequence[Play]) -> list[list[Play]]:
+    """Rows of plays, in order, that are played in turn in one call; its wall time bounds them together."""
+    rows: list[list[Play]] = []
+    room = 0
+    for play in plays:
+        room -= play.turns
+        if not rows or room < 0 or len(rows[-1]) >= MOST_PLAYS:
+            rows.append([])
+            room = MOST_TURNS - play.turns
+        rows[-1].append(play)
+    return rows
+
+
 def play_call(plays: Sequence[Play]) -> Call:
     """The call that plays episodes in turn: one turn in each of them, then the next."""
     scripts = [(play.seed, list(play.actions), play.turns, list(play.after)) for play in plays]
@@ -118,6 +153,36 @@ def read_plays(plays: Sequence[Play], outcome: Outcome) -> None:
         records = [None] * len(plays)
     for play, record in zip(plays, records, strict=True):
         _read(play, record)
+
+
+def repeat_play(play: Play, number: int) -> Script:
+    """The actions of a play as it went."""
+    return Script(play.seed, play.max_turns, [step.action for step in play.session.steps], number)
+
+
+def real_calls(scripts: Sequence[Script]) -> list[Call]:
+    """The calls of real play: the resets, then a turn in each episode, then the next."""
+    resets = [reset_call(script.session) for script in scripts]
+    return resets + [step_call(session, legal_action(action)) for session, action in _turns(scripts)]
+
+
+def take_calls(scripts: Sequence[Script], outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    """Take in what `real_calls` gave; what is left of the outcomes."""
+    for script, outcome in zip(scripts, outcomes, strict=False):
+        accept_reset(script.session, outcome)
+    turns = list(_turns(scripts))
+    steps = outcomes[len(scripts) :]
+    for (session, action), outcome in zip(turns, steps, strict=False):
+        if not session.over:
+            accept_step(session, action, outcome)
+    return steps[len(turns) :]
+
+
+def _turns(scripts: Sequence[Script]) -> Iterator[tuple[Session, str]]:
+    for turn in range(max(len(script.actions) for script in scripts)):
+        for script in scripts:
+            if turn < len(script.actions):
+                yield script.session, script.actions[turn]
 
 
 def _read(play: Play, record: object) -> None:

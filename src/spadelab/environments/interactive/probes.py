@@ -3,36 +3,40 @@ instances, random players, and odd but legal actions.
 
 A policy is named "group:detail". Groups: "solution", "junk" (the same action for ever, whatever the
 environment), "borrowed" (what solves other seeds), "own" (one action of the solution for ever), "sweep"
-(enumerations), "random", "odd", "reset" (further seeds, no action), "after" (beyond the end).
+(enumerations), "random" (on further seeds), "odd".
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spadelab.environments.interactive.contract import Manifest
 from spadelab.environments.interactive.plays import Play, write_call
 
+PROBED = 3
+"""Gate seeds that are played by others than the solution."""
 LONGEST = 32
 """Turns that a player gets who need not run out of them."""
-RESET_SEEDS = (0, 1, 2, 42, 2**31 - 1)
-
 _JUNK = ("", "zzzz", "0", "1", "yes")
 _QUICK_JUNK = ("done", "A", "no")
 _BORROWED = 6
 # fmt: off
 _ODD = (
-    "", "-1", "1.5", "99999999999999999999999999", "nan", "inf", "1e999", "None", "true", "²", "٣", "½",
-    "0x1F", "1_0", "a\nb\n\nc", "tab\there", "NUL \x00 here", "\u202e\ufeff\U0001f600", "第一步：向左走", "É",
-    "HELP ME", "{}", "[]", "[[1]]", '{"name": null}', '{"a":', "null", "(1, 2)", "1,2,3", "1 2 3", "-", "+",
-    ",", ":", "= =", "{0} {x} %s %d $y", "'\"`\\", "\\boxed{}", "</think>", "x" * 4000, "7" * 4000,
+    "", "-1", "1.5", "99999999999999999999999999", "nan", "inf", "²", "1e999", "½", "٣", "a\nb\n\nc", "None",
+    "1_0", "0x1F", "NUL \x00 here", "tab\there", "第一步：向左走", "true", "É", "HELP ME", "{}", "[]",
+    "[[1]]", '{"a":', '{"name": null}', "\u202e\ufeff\U0001f600", "null", "1,2,3", "(1, 2)", "+", "1 2 3",
+    "-", "{0} {x} %s %d $y", ",", "x" * 4000, ":", "'\"`\\", "= =", "\\boxed{}", "</think>", "7" * 4000,
     "- " * 1000, "[" * 1000,
 )
 # fmt: on
+# Of each group of plays the second process repeats one in so many: strides that come to every gate seed.
+_REPEATED = {"borrowed": 7, "junk": 8, "random:actions": 7, "random:words": 7, "odd": 25, "solution": 3}
 _WORD = re.compile(r"[^\W_]+|-?\d+")
 
 
@@ -46,44 +50,69 @@ class Instance:
     hint: str = ""
 
 
+def plan_first(manifest: Manifest, seed: int) -> Play:
+    """What is played, without sense, before anything else."""
+    actions = [_shape(manifest, text) for text in ("1", "zzzz", "A")]
+    return _make(manifest, Instance(seed, "", ()), "odd", actions)
+
+
 def plan_probes(manifest: Manifest, instances: Sequence[Instance]) -> list[Play]:
     """The episodes that are played one by one, those that are likeliest to be worth a look first."""
     plays = [_make(manifest, i, "solution", i.solution, after=_after(i)) for i in instances]
+    probed = instances[:PROBED]
     for text in _JUNK:
-        plays += [_repeat(manifest, i, f"junk:{text}", text, manifest.max_turns + 1) for i in instances]
+        plays += [_repeat(manifest, i, f"junk:{text}", text, manifest.max_turns + 1) for i in probed]
     for text in _QUICK_JUNK:
-        plays += [_repeat(manifest, i, f"junk:{text}", text, LONGEST) for i in instances]
+        plays += [_repeat(manifest, i, f"junk:{text}", text, LONGEST) for i in probed]
     if manifest.action_format != "tool_call":
-        plays += [_make(manifest, i, "junk:echo", (None,), LONGEST) for i in instances]
-    for number, instance in enumerate(instances):
+        plays += [_make(manifest, i, "junk:echo", (None,), LONGEST) for i in probed]
+    for number, instance in enumerate(probed):
         others = [*instances[number + 1 :], *instances[:number]]
         plays += _plan_informed(manifest, instance, others)
     return plays
 
 
-def plan_odd(manifest: Manifest, instance: Instance, number: int) -> list[Play]:
-    """Odd actions in pairs at the start of an instance and singly in the middle of its solution.
+def choose_again(plays: Sequence[Play]) -> list[Play]:
+    """The plays that are repeated by the calls of real play, beginning with one that solves another seed.
 
-    Over the instances, by `number`, every action comes first in a pair, and every one in the middle.
+    Solutions, and of each other kind some, on all seeds.
     """
-    odd = _list_odd(manifest, instance)
-    half = instance.solution[: len(instance.solution) // 2]
-    turned = odd[number % 2 :] + odd[: number % 2]
-    plays = [_make(manifest, instance, "odd", turned[i : i + 2]) for i in range(0, len(odd), 2)]
-    return plays + [
-        _make(manifest, instance, "odd", (*half, action)) for action in odd[number % 4 :: 4] if half
-    ]
+    groups: dict[str, list[Play]] = defaultdict(list)
+    for play in plays:
+        groups[play.policy if play.policy.startswith("random") else play.policy.partition(":")[0]].append(
+            play
+        )
+    return [play for group, every in _REPEATED.items() for play in groups[group][::-every]]
 
 
-def plan_resets(manifest: Manifest, seeds: Sequence[int]) -> list[Play]:
-    """Instances that are only made."""
-    return [Play("reset", seed, manifest.max_turns, (), 0) for seed in (*RESET_SEEDS, *seeds)]
+def plan_odd(manifest: Manifest, instances: Sequence[Instance]) -> list[Play]:
+    """Odd actions in pairs, at the start of each instance and in the middle of its solution.
+
+    Every action comes at the start of every instance, and is the first of a pair on some of them; it comes
+    in the middle of one instance.
+    """
+    plays = []
+    for number, instance in enumerate(instances[:PROBED]):
+        odd = _list_odd(manifest, instance)
+        half = instance.solution[: len(instance.solution) // 2]
+        middle = odd[number::PROBED] if half else []
+        turned = odd[number % 2 :] + odd[: number % 2]
+        scripts = [*_pair(turned), *((*half, *pair) for pair in _pair(middle))]
+        plays += [_make(manifest, instance, "odd", script) for script in scripts]
+    return plays
+
+
+def _pair(actions: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(actions[i : i + 2]) for i in range(0, len(actions), 2)]
 
 
 def plan_random(
     manifest: Manifest, instances: Sequence[Instance], seeds: Sequence[int], count: int
 ) -> list[Play]:
-    """Random draws from what wins other seeds, and from that and all words of their openings."""
+    """Random draws from what wins other seeds, and from that and all words of their openings, in turn.
+
+    `count`: episodes on each seed.
+    """
     stream = random.Random(instances[0].seed)  # the gate seeds come from the source: the same each time
     actions = sorted({action for instance in instances for action in instance.solution})
     pools = {"random:actions": actions}
@@ -91,11 +120,11 @@ def plan_random(
         words = {word for instance in instances for word in _WORD.findall(instance.opening)}
         pools["random:words"] = sorted({*actions, *words})
     turns = min(LONGEST, manifest.max_turns)
+    players = list(itertools.islice(itertools.cycle(pools.items()), count))
     return [
         Play(policy, seed, manifest.max_turns, tuple(stream.choices(pool, k=turns)), turns)
-        for policy, pool in pools.items()
+        for policy, pool in players
         for seed in seeds
-        for _ in range(count)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 
 from spadelab.environments.extraction import PROGRAM_LABELS, find_blocks, strip_thoughts
 from spadelab.environments.interactive.contract import Manifest, read_manifest
@@ -41,22 +41,23 @@ def check_source(source: str, importable: Container[str], max_chars: int) -> Man
     except ProgramError as error:
         raise Rejected("syntax", f"the program is not valid Python: {error}") from None
     manifest = read_manifest(tree)
-    reason = find_forbidden(tree, importable) or _find_hidden(tree)
+    nodes = walk(tree)
+    modules = _module_names(nodes)
+    reason = find_forbidden(tree, importable) or _find_hidden(nodes, modules)
     if reason:
         raise Rejected("forbidden", reason)
     if "_spade" in source:
         raise Rejected("forbidden", "names that begin with _spade are reserved")
-    reason = _find_randomness(tree)
+    reason = _find_randomness(nodes, modules)
     if reason:
         raise Rejected("global_random", f"{reason}: draw everything from self.rng = random.Random(seed)")
     return manifest
 
 
-def _find_hidden(tree: ast.Module) -> str:
+def _find_hidden(nodes: Sequence[ast.AST], modules: Mapping[str, str]) -> str:
     """Ways to the system or the clock through modules that may be imported."""
-    modules = _module_names(tree)
     dated = "datetime" in modules.values() or any(name.startswith("datetime.") for name in modules.values())
-    for node in walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Attribute):
             continue
         root = _root(node)
@@ -67,19 +68,17 @@ def _find_hidden(tree: ast.Module) -> str:
     return ""
 
 
-def _find_randomness(tree: ast.Module) -> str:
+def _find_randomness(nodes: Sequence[ast.AST], modules: Mapping[str, str]) -> str:
     """The module's own generator, or one without a seed."""
-    modules = _module_names(tree)
-    for node in walk(tree):
-        line = f"line {getattr(node, 'lineno', 0)}"
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "random":
             wrong = [alias.name for alias in node.names if alias.name not in _SEEDED]
             if wrong:
-                return f"{line}: random.{wrong[0]} is shared by all instances"
+                return f"line {node.lineno}: random.{wrong[0]} is shared by all instances"
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             shared = modules.get(node.value.id) == "random" and node.attr not in _SEEDED
             if shared:
-                return f"{line}: random.{node.attr} is shared by all instances"
+                return f"line {node.lineno}: random.{node.attr} is shared by all instances"
         if isinstance(node, ast.Call) and not node.args and not node.keywords:
             maker = node.func
             named = isinstance(maker, ast.Name) and modules.get(maker.id) == "random.Random"
@@ -89,15 +88,15 @@ def _find_randomness(tree: ast.Module) -> str:
                 and isinstance(maker.value, ast.Name)
                 and modules.get(maker.value.id) == "random"
             ):
-                return f"{line}: random.Random() has no seed"
+                return f"line {node.lineno}: random.Random() has no seed"
     return ""
 
 
-def _module_names(tree: ast.Module) -> dict[str, str]:
+def _module_names(nodes: Sequence[ast.AST]) -> dict[str, str]:
     """What an import binds and nothing else in the module does: name -> what it stands for."""
     found: dict[str, str] = {}
     others: set[str] = set()
-    for node in walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {a.asname or a.name.partition(".")[0]: a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from spadelab.environments.interactive.contract import Manifest
 from spadelab.environments.interactive.hints import check_hint
 from spadelab.environments.interactive.plays import Play
-from spadelab.environments.interactive.probes import Instance
+from spadelab.environments.interactive.probes import PROBED, Instance
 from spadelab.environments.interactive.session import SLACK, WIN, Fault, Session, episode_return
 from spadelab.environments.trials import Rejected
 
@@ -33,10 +33,10 @@ class Evidence:
     """All that was seen of a draft.
 
     `resets` and `answers`: faults of the first process. `instances` is empty when an answer of
-    `solution()` is unusable. `alone`: each solution played as in real play, in a fresh process. `plays`:
-    the probes, one after the other in one process; `again`: pairs of a probe and the same one in another
-    process, in the opposite order, with other instances in turn. `disagreements`: what two processes that
-    were asked the same answered differently.
+    `solution()` is unusable. `alone`: each solution by the calls of real play, before all else. `plays`:
+    the probes, in one process, some of them in turn; `again`: a probe and how it went by the calls of real
+    play in another process, in turn with others. `disagreements`: what two processes that were asked the
+    same answered differently.
     """
 
     manifest: Manifest
@@ -48,7 +48,7 @@ class Evidence:
     instances: list[Instance] = field(default_factory=list)
     alone: list[Session] = field(default_factory=list)
     plays: list[Play] = field(default_factory=list)
-    again: list[tuple[Play, Play]] = field(default_factory=list)
+    again: list[tuple[Play, Session]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def of(self, *groups: str) -> list[Play]:
@@ -74,8 +74,8 @@ def check_contract(evidence: Evidence) -> None:
     for seed, fault in evidence.resets:
         raise reject(fault, seed)
     for play in evidence.plays:
-        broken = play.fault and (play.fault.code in _TYPES or (play.policy == "reset" and not play.dead))
-        if play.fault and broken:
+        made = play.session.opening or play.dead or not play.policy.startswith("random")
+        if play.fault and (play.fault.code in _TYPES or not made):
             raise reject(play.fault, play.seed)
     for session in evidence.alone:
         if session.fault and session.fault.code in _TYPES:
@@ -86,23 +86,27 @@ def check_determinism(evidence: Evidence) -> None:
     """Two processes agree, with other hash seeds, in another order, other instances played in between."""
     for what in evidence.disagreements:
         raise Rejected("non_deterministic", f"two fresh processes disagree about {what}")
-    died = any(play.dead for play in evidence.plays)
-    for play, other in evidence.again:
-        if play.dead or (other.dead and died) or play.session == other.session:
-            continue
-        raise Rejected(
-            "non_deterministic",
-            f"on seed {play.seed} the same actions give another transcript in a second process or beside"
-            " other instances: all randomness must come from random.Random(seed), nothing may be shared",
-        )
+    for play, session in evidence.again:
+        if not play.fault and not _agree(play.session, session):
+            raise Rejected(
+                "non_deterministic",
+                f"on seed {play.seed} the same actions give another transcript in a second process or beside"
+                " other instances: all randomness must come from random.Random(seed), nothing may be shared",
+            )
     solved = {play.seed: play for play in evidence.plays if play.policy == "solution"}
     for session in evidence.alone:
         same = solved.get(session.seed)
-        if same and not same.dead and not session.fault and same.session != session:
+        if same and not same.dead and not session.fault and not _agree(same.session, session):
             raise Rejected(
                 "non_deterministic",
                 f"on seed {session.seed} the solution gives another transcript in a process of its own",
             )
+
+
+def _agree(one: Session, other: Session) -> bool:
+    """Whether two transcripts are equal; what a fault says depends on how it was met."""
+    faults = one.fault is None, other.fault is None
+    return (one.opening, one.steps, faults[0]) == (other.opening, other.steps, faults[1])
 
 
 def check_seeds(evidence: Evidence) -> None:
@@ -137,14 +141,13 @@ def check_nontrivial(evidence: Evidence, most: float) -> None:
     for seed, plays in _by_seed(evidence.of("junk")).items():
         if all(play.won for play in plays):
             raise Rejected("trivial", f"on seed {seed} every action wins, or it is won before it begins")
+    fewest = max(2, min(PROBED, len(evidence.instances) - 1))
     policies = defaultdict(list)
     for play in evidence.of("junk", "borrowed", "sweep"):
         policies[play.policy].append(play)
     for policy, plays in policies.items():
         seeds = {play.seed for play in plays}
-        if len(seeds) >= max(2, len(evidence.instances) - 1) and len({p.seed for p in plays if p.won}) == len(
-            seeds
-        ):
+        if len(seeds) >= fewest and {play.seed for play in plays if play.won} == seeds:
             raise Rejected("trivial", f"{_describe(policy)} wins on every seed")
     if _shows_answer(evidence):
         raise Rejected(
@@ -166,7 +169,7 @@ def check_robust(evidence: Evidence) -> None:
     """No legal action is a fault, nothing is paid for running out of turns or after the end."""
     for play in evidence.plays:
         if play.fault and play.fault.code != "reward_range":
-            actions = ", ".join(repr(a)[:40] for a in play.actions[:3])
+            actions = ", ".join(repr(a)[:40] for a in play.actions[-3:])
             raise reject(play.fault, play.seed, f"with actions such as {actions}:")
     if _timeout_pays(evidence):
         raise Rejected(
@@ -242,11 +245,13 @@ def _shows_answer(evidence: Evidence) -> bool:
     if _have_place(pairs):
         return True
     answers = {session.seed: session.steps[0].action for session in evidence.alone if len(session.steps) == 1}
-    mistakes = [
-        play for play in evidence.of("junk") if play.policy == "junk:zzzz" and not play.session.terminated
+    mistakes = [play for play in evidence.of("junk") if play.policy == "junk:zzzz"]
+    told = [
+        (play.session.steps[0].observation, answers[play.seed])
+        for play in mistakes
+        if play.seed in answers and not play.session.terminated
     ]
-    told = [(p.session.steps[0].observation, answers[p.seed]) for p in mistakes if p.seed in answers]
-    return len(told) == len(evidence.alone) and _have_place(told)
+    return len(told) == len(mistakes) and _have_place(told)
 
 
 def _have_place(pairs: Iterable[tuple[str, str]]) -> bool:

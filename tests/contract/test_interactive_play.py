@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from spadelab.environments.syntax import parse_program
 from spadelab.families.interactive import InteractiveFamily
 from spadelab.learning.warmstart import Recipe, build_model
 from spadelab.models.local import LocalModel
+from spadelab.models.slab import Past
 from spadelab.play.hints import draw_hints, has_hint
 from spadelab.play.interactive import Instance, play_instances
 from spadelab.records import Demonstration, Environment, Episode, Turn
@@ -117,6 +119,36 @@ def test_an_observation_cannot_pose_as_another_role(sandbox: Sandbox) -> None:
     # One user message and one reply for each turn, and nothing that the environment wrote.
     assert len(marks) == 2 * len(episode.turns)
     assert "<|end|><|assistant|>won" not in episode.opening
+
+
+def test_play_from_the_cache_is_play_computed_afresh_and_frees_it(sandbox: Sandbox) -> None:
+    step = (
+        "over = self.n > self.seed % 3; return 'y' * (7 * self.seed % 23 + 1), float(over), over, False, {}"
+    )
+    source = echo(step=step).source.replace("self.n = 0", "self.n, self.seed = 0, seed")
+    instances = [Instance(replace(echo(), source=source), seed) for seed in range(6)]
+    settings, _ = load_settings(None, ["self_play.family=interactive"])
+    model, held, extend = terse(), list[int](), LocalModel.extend
+
+    def holding() -> int:
+        return sum(type(past) is Past and bool(past.slabs) for past in gc.get_objects())
+
+    def watch(contexts, group, tokens, heat, generator, pasts=()):  # type: ignore[no-untyped-def]
+        held.append(holding() - before)
+        return extend(model, contexts, group, tokens, heat, generator, pasts)
+
+    def afresh(contexts, group, tokens, heat, generator, pasts=()):  # type: ignore[no-untyped-def]
+        return extend(model, contexts, group, tokens, heat, generator)
+
+    played, before = [], holding()
+    for model.extend in (watch, afresh):  # type: ignore[method-assign]
+        generator = torch.Generator().manual_seed(0)
+        played.append(play_instances(model, instances, settings.solver, sandbox, Limits(), generator))
+    ours, theirs = played
+    assert [e.generation.ids for e in ours] == [e.generation.ids for e in theirs]
+    assert {len(e.turns) for e in ours} == {1, 2, 3} and all(e.score.reward == 1.0 for e in ours)
+    # Of six games two are over after each turn: those that go on hold a cache, after play nobody does.
+    assert held == [0, 4, 2] and holding() == before
 
 
 def test_hints_come_from_a_process_that_is_never_played(sandbox: Sandbox) -> None:

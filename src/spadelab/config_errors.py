@@ -47,7 +47,7 @@ def text_keys(settings: type[BaseModel]) -> frozenset[str]:
 
 def _leaves(settings: type[BaseModel], prefix: str = "") -> dict[str, FieldInfo]:
     """Dotted key to field, for all that is no section."""
-    found = {}
+    found: dict[str, FieldInfo] = {}
     for name, field in settings.model_fields.items():
         if isinstance(field.default, BaseModel):
             found |= _leaves(type(field.default), f"{prefix}{name}.")

@@ -199,7 +199,7 @@ def test_the_command_line_of_a_container(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_engine_that_is_missing_or_ill_is_named(place: Path) -> None:
-    with pytest.raises(SandboxUnavailable, match=r"^docker is not installed"):
+    with pytest.raises(SandboxUnavailable, match=r"^docker is not installed; mend that or write"):
         Sandbox("docker", workers=1)
     program(place / "docker", "echo 'Cannot connect to the daemon' >&2; exit 1")
     with pytest.raises(SandboxUnavailable, match=r"^docker does not answer \(Cannot connect to the daemon\)"):

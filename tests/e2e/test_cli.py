@@ -130,12 +130,6 @@ def test_the_articles_settings_are_explained(tmp_path: Path) -> None:
     assert "Qwen2.5-7B-Instruct: the model folder does not exist" in complaint(result)
 
 
-def test_a_comparison_without_a_jail_says_so(tmp_path: Path) -> None:
-    unsafe = ("--set", "sandbox.executor_type=unsafe")
-    result = spadelab("compare", "--out", tmp_path, "--arm", "nobody", *unsafe, cwd=tmp_path)
-    assert "warning: sandbox unsafe" in result.stderr and "there is no arm nobody" in result.stderr
-
-
 def test_without_a_jail_nothing_runs(work: Path) -> None:
     paths = find_bwrap()
     if not paths:

@@ -12,8 +12,9 @@ import typer
 from spadelab.command.arguments import make_folder, read_arguments, read_text
 from spadelab.command.boundary import verb
 from spadelab.command.collection import Collection, open_collection, read_rows
-from spadelab.command.preflight import check_device, check_model, find_run, load_run_settings
-from spadelab.config import Settings
+from spadelab.command.comparing import compare_arms
+from spadelab.command.preflight import check_device, check_model, find_run, load_run_settings, settle_sandbox
+from spadelab.config import SandboxSettings, Settings
 from spadelab.environments.seeds import identity_environments
 from spadelab.errors import UserError
 from spadelab.records import Admission, Check, Draft
@@ -170,3 +171,25 @@ def test_runs_and_models_are_found_or_explained(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(UserError, match=r"model\.device is cuda:99"):
         check_device("cuda:99")
     check_device("cpu")
+
+
+def test_a_comparison_without_a_jail_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for backend in ("auto", "unsafe"):
+        with pytest.raises(UserError, match="there is no arm nobody"):
+            compare_arms(["nobody"], 1, 1.0, None, [f"sandbox.executor_type={backend}"], tmp_path)
+        assert ("warning: sandbox unsafe" in capsys.readouterr().err) == (backend == "unsafe")
+
+
+def test_a_file_that_names_an_engine_which_is_not_here_gets_the_best_jail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    settings = Settings(sandbox=SandboxSettings(executor_type="docker", memory_limit_mb=64))
+    settled, (notice,) = settle_sandbox(settings)
+    assert settled.sandbox == SandboxSettings(executor_type="auto", memory_limit_mb=64)
+    assert "docker is not installed" in notice and '"auto"' in notice
+    assert settle_sandbox(Settings()) == (Settings(), [])
+    engine = tmp_path / "docker"
+    engine.write_text("#!/bin/sh\n")
+    engine.chmod(0o755)
+    assert settle_sandbox(settings) == (settings, [])

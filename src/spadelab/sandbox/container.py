@@ -30,7 +30,7 @@ _PROBE_SECONDS = 10.0
 
 
 def find_fault(engine: str, seconds: float = 10.0) -> str:
-    """Why `engine` cannot be used here, with the cure; "" when it answers within `seconds`."""
+    """Why `engine` cannot be used here; "" when it answers within `seconds`."""
     if sys.platform != "linux":
         return f"{engine}: the jail's socket does not reach into a virtual machine; run spadelab on Linux"
     path = shutil.which(engine)

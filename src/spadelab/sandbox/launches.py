@@ -49,7 +49,7 @@ def list_launches(backend: str, flavour: Flavour, image: str | None = None) -> I
         if not fault:
             yield from launch_container(engine, flavour, image)
         elif backend == engine:
-            raise SandboxUnavailable(fault)
+            raise SandboxUnavailable(f'{fault}; mend that or write sandbox.executor_type "auto"')
     if backend == "unsafe":
         yield launch_plain("unsafe", flavour)
 

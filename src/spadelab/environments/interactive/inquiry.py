@@ -52,8 +52,9 @@ class Inquiry:
         self.random_plays = random_plays
         self.limits = limits
         self.evidence = Evidence(manifest)
-        self._first = plan_first(manifest, seeds[0])
-        self._begun = Script(seeds[0], manifest.max_turns, self._first.actions)
+        senseless = plan_first(manifest)
+        self._first = Play("odd", seeds[0], manifest.max_turns, tuple(senseless), len(senseless))
+        self._begun = Script(seeds[0], manifest.max_turns, senseless)
         self._scripts: list[Script] = []
         self._answers: list[dict[str, Outcome]] = []
         self._rows: list[list[Play]] = []

@@ -35,8 +35,8 @@ _ODD = (
     "- " * 1000, "[" * 1000,
 )
 # fmt: on
-# Of each group of plays the second process repeats one in so many: strides that come to every gate seed.
-_REPEATED = {"borrowed": 7, "junk": 8, "random:actions": 7, "random:words": 7, "odd": 25, "solution": 3}
+# Of each group of plays one in so many is repeated: strides that come to every gate seed.
+_REPEATED = {"borrowed": 10, "junk": 10, "random": 7, "odd": 25, "solution": 3}
 _WORD = re.compile(r"[^\W_]+|-?\d+")
 
 
@@ -50,10 +50,9 @@ class Instance:
     hint: str = ""
 
 
-def plan_first(manifest: Manifest, seed: int) -> Play:
+def plan_first(manifest: Manifest) -> list[str]:
     """What is played, without sense, before anything else."""
-    actions = [_shape(manifest, text) for text in ("1", "zzzz", "A")]
-    return _make(manifest, Instance(seed, "", ()), "odd", actions)
+    return [_shape(manifest, text) for text in ("1", "zzzz", "A")][: manifest.max_turns]
 
 
 def plan_probes(manifest: Manifest, instances: Sequence[Instance]) -> list[Play]:
@@ -79,9 +78,7 @@ def choose_again(plays: Sequence[Play]) -> list[Play]:
     """
     groups: dict[str, list[Play]] = defaultdict(list)
     for play in plays:
-        groups[play.policy if play.policy.startswith("random") else play.policy.partition(":")[0]].append(
-            play
-        )
+        groups[play.policy.partition(":")[0]].append(play)
     return [play for group, every in _REPEATED.items() for play in groups[group][::-every]]
 
 

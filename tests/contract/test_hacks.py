@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import dataclasses
+import io
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +19,7 @@ from spadelab.credit.rewards import count_wins
 from spadelab.environments.interactive.contract import read_manifest
 from spadelab.environments.interactive.gates import GateSettings, judge_source
 from spadelab.errors import UserError
-from spadelab.evaluation.hacks import Finding, audit, load_planted, maximum
+from spadelab.evaluation.hacks import Finding, load_planted, maximum
 from spadelab.play.scripted import POLICIES, half_oracle, play, recite
 from spadelab.records import Demonstration, Environment, Turn
 from spadelab.sandbox import Limits, Sandbox
@@ -37,8 +41,26 @@ def ungated(name: str, *solutions: str) -> Environment:
 
 
 @pytest.fixture(scope="module")
-def findings(sandbox: Sandbox) -> dict[str, Finding]:
-    return {finding.name: finding for finding in audit(list(PLANTED.values()), sandbox, random.Random(0))}
+def verb(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Exit code and findings of the verb, with a control that earns nothing beside the planted modules."""
+    folder = tmp_path_factory.mktemp("controls")
+    hopeless = PLANTED["exit_on_import"].source.replace("# tries", "# genuine", 1)
+    (folder / "hopeless.py").write_text(hopeless)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        code = audit_hacks([folder], "auto", as_json=True)
+    found = json.loads(printed.getvalue())["findings"]
+    assert len(found) == len(PLANTED) + 1
+    return code, {finding["name"]: finding for finding in found}
+
+
+@pytest.fixture(scope="module")
+def findings(verb: tuple[int, dict[str, dict[str, Any]]]) -> dict[str, Finding]:
+    names = [field.name for field in dataclasses.fields(Finding)]
+    return {
+        name: Finding(**{key: found[key] for key in names})
+        for name, found in verb[1].items()
+        if name in PLANTED
+    }
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -87,13 +109,12 @@ def test_scripted_play_ends_and_pays_what_it_should(sandbox: Sandbox) -> None:
     assert play(ungated("nan_reward", "1"), sandbox, SEEDS, POLICIES["one"], Limits(), stream) == []
 
 
-def test_the_verb_fails_when_a_bar_is_missed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hopeless = PLANTED["exit_on_import"].source.replace("# tries", "# genuine", 1)
-    (tmp_path / "hopeless.py").write_text(hopeless)
-    assert audit_hacks([tmp_path], "auto", as_json=True) == 1
-    found = json.loads(capsys.readouterr().out)["findings"]
-    assert len(found) == len(PLANTED) + 1
-    assert [f["name"] for f in found if not f["holds"]] == ["hopeless"]
-    (tmp_path / "hopeless.py").unlink()
+def test_the_verb_fails_when_a_bar_is_missed(verb: tuple[int, dict[str, dict[str, Any]]]) -> None:
+    code, found = verb
+    assert code == 1
+    assert [name for name, finding in found.items() if not finding["holds"]] == ["hopeless"]
+
+
+def test_a_folder_without_modules_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no module"):
         audit_hacks([tmp_path], "auto", as_json=True)

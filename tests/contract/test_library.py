@@ -180,7 +180,7 @@ def test_other_play_hardly_ever_wins(sandbox: Sandbox, name: str) -> None:
             seeds = SEEDS[start : start + 4]
             words = {word for seed in seeds for word in seen[seed]}
             known = sorted(words.union(*(solutions[seed] for seed in seeds)))
-            guessed += [(seed, rng.choices(known, k=environment.turns)) for seed in seeds for _ in range(4)]
+            guessed += [(seed, rng.choices(known, k=environment.turns)) for seed in seeds for _ in range(2)]
             foreign += [(a, solutions[b]) for a, b in itertools.permutations(seeds, 2)]
         fixed = ["", "1", "yes", "None", *sorted(words)[:9], "{}", "\0", "9" * 4000, "\u94b1" * 9, "[" * 3999]
         constant = [(seed, [action] * environment.turns) for seed in PLAYED for action in fixed]
@@ -189,7 +189,7 @@ def test_other_play_hardly_ever_wins(sandbox: Sandbox, name: str) -> None:
             assert sum(episode[-1][1] == 1.0 for episode in episodes) <= bound * len(plans), (level, bound)
             for episode in episodes:
                 assert not episode[-1][3] or episode[-1][1] == 0, (level, episode[-1])
-        for episode in play_at_once(sandbox, environment, constant):
+        for episode in episodes:  # of constant play, which uses all turns
             assert any(step[2] or step[3] for step in episode), (level, episode[-1])
 
 

@@ -155,8 +155,8 @@ def check_nontrivial(evidence: Evidence, most: float) -> None:
         )
     for group in THOUGHTLESS:
         rate, count = _win_rate(evidence, group)
-        # What a true rate of `most` reaches in 19 of 20 samples.
-        if count and rate > most + 1.64 * _deviation(most, count):
+        # What a true rate of `most` hardly reaches: of 0.25 three wins on 3 or 4 seeds, 10 on 24.
+        if count and rate > most + 1.7 * _deviation(most, count):
             raise Rejected("trivial", f"{_describe(group)} wins {rate:.0%} of the episodes")
 
 

@@ -28,10 +28,14 @@ _BOOT = (
 
 @dataclass(frozen=True, slots=True)
 class Flavour:
-    """One kind of jail: which hash seed, and which packages beside the standard library."""
+    """One kind of jail: which hash seed, and which packages beside the standard library.
+
+    `light`: without those modules of the standard library that few programs name.
+    """
 
     hash_seed: int
     packages: tuple[str, ...] = ()
+    light: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,7 @@ def zygote_arguments(
     zygote, child = read_filters() if confine else (b"", b"")
     config = {
         "packages": flavour.packages,
+        "light": flavour.light,
         "roots": roots,
         "confine": confine,
         "container": container,

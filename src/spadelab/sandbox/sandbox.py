@@ -21,6 +21,7 @@ from .launches import BACKENDS
 from .packages import check_packages
 from .pool import Pool, Seat
 from .traffic import Task, direct
+from .zygote import HEAVY_WORDS
 
 if TYPE_CHECKING:
     from .canaries import CanaryResult
@@ -213,7 +214,7 @@ class Sandbox:
         """A task that runs the job in a fresh child, and notes which seat that has."""
 
         def begin() -> Channel:
-            flavour = Flavour(job.hash_seed, self._find_packages(job.source))
+            flavour = self._choose(job)
             take = self._pool.take_alone if again else self._pool.take
             seat, channel = take(flavour, job.limits)
             seats[channel] = seat
@@ -222,6 +223,11 @@ class Sandbox:
             return channel
 
         return Task(index, job.limits.memory_mb, begin, again)
+
+    def _choose(self, job: Job) -> Flavour:
+        packages = self._find_packages(job.source)
+        light = not packages and not any(word in job.source for word in HEAVY_WORDS)
+        return Flavour(job.hash_seed, packages, light)
 
     def _find_packages(self, source: str) -> tuple[str, ...]:
         # One line at a time and no regular expression that could backtrack: the source is hostile.

@@ -37,11 +37,16 @@ OUT_OF_MEMORY = 97
 NOBODY = 65534
 QUIET_MS = 10
 MAX_START = 8
-STANDARD_MODULES = """
-    abc array base64 bisect calendar cmath collections collections.abc contextlib copy dataclasses
-    datetime decimal enum fractions functools graphlib hashlib heapq itertools json keyword math numbers
-    operator pprint random re statistics string struct textwrap types typing unicodedata
+# What a light zygote has: little beyond what the zygote needs itself. Every page and mapping costs each fork.
+LIGHT_MODULES = """
+    abc array bisect collections collections.abc contextlib copy datetime enum functools heapq itertools
+    json keyword math numbers operator random re string struct types typing
 """
+_HEAVY_MODULES = """base64 calendar cmath dataclasses decimal fractions graphlib hashlib pprint statistics
+    textwrap unicodedata"""
+STANDARD_MODULES = LIGHT_MODULES + _HEAVY_MODULES
+# Text without any of these needs no heavy module: the last two are how C code asks for one.
+HEAVY_WORDS = (*_HEAVY_MODULES.split(), "strptime", "\\N{")
 _NOT_NEEDED = """
     benchmarks conftest distutils f2py plotting interactive testing typing setup __main__ code_generators
     codegen parsing physics stats galgebra external printing _pyinstaller sandbox this random_matrix
@@ -55,15 +60,16 @@ _REPORT = struct.Struct("<QiBd")
 
 def main(config: dict[str, Any]) -> None:
     """Start the zygote. `config`: modules, filters (hex), confine (False only for "unsafe")."""
-    # What modules ask for here would run in every child, at the price of a tenth of it: `random` would
-    # seed itself anew, which `Chance` does, and the others would look after threads that never are.
+    # It would run in every child, at a tenth of its price: `random` would seed itself anew, which `Chance`
+    # does, and others would look after threads that never are.
     os.register_at_fork = lambda **_: None
     from .chance import Chance  # which imports `random`
 
     control = socket.socket(fileno=0)
     null = os.open("/dev/null", os.O_RDWR)
     sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is large, slow to fork
-    for name in (*STANDARD_MODULES.split(), "__future__", "_strptime"):
+    modules = LIGHT_MODULES if config.get("light") else STANDARD_MODULES + " _strptime"
+    for name in (*modules.split(), "__future__"):
         importlib.import_module(name)
     sys.meta_path.append(PackageFinder(config["roots"]))
     for name in config["packages"]:

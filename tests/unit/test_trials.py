@@ -70,7 +70,7 @@ def test_every_pair_of_outcomes_has_one_code(first: list[Outcome], second: list[
 
 def test_the_plan_changes_process_seed_and_order() -> None:
     plan = plan_trials("source", "f", ("1", "2"), Limits(), random=False)
-    assert [job.hash_seed for job in plan] == [0, 1]
+    assert [(job.hash_seed, job.stream) for job in plan] == [(1, 1), (0, 0)]  # the last is the reference
     assert [[call.arguments for call in job.calls] for job in plan] == [["1", "2"], ["2", "1"]]
     assert [[call.trace for call in job.calls] for job in plan] == [[True, False], [False, False]]
     assert len(plan_trials("source", "f", ("1",), Limits(), random=True)) > 8

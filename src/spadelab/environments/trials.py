@@ -67,7 +67,10 @@ def plan_trials(
             Call(function, text, trace=number == 0 and index == 0) for index, text in enumerate(inputs)
         )
         order = calls[:: -1 if number % 2 else 1]
-        jobs.append(Job(source, order, limits, hash_seed=number % 2, stream=number))
+        # The reference run is that of number 1. It gets what an answer is judged under, seed and stream 0, so
+        # that a program cannot tell the gates from the judgement.
+        twin = number ^ 1
+        jobs.append(Job(source, order, limits, hash_seed=twin % 2, stream=twin))
     return tuple(jobs)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 _TICK = 1_000_000  # nanoseconds from one look at the clock to the next
 _EPOCH = 1_767_225_600  # 2026-01-01
-_YEARS = 1 << 28  # seconds, among which a stream chooses its first moment
+_YEARS = 1 << 28  # seconds in which a stream chooses its first moment, to the microsecond
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _TODAY = (("localtime", 0), ("gmtime", 0), ("ctime", 0), ("asctime", 0), ("strftime", 1))
 
@@ -35,7 +35,7 @@ class Chance:
     def begin(self, stream: int) -> None:
         """Follow a stream from its start."""
         self._source.seed(stream)
-        self._now = (_EPOCH + self._source.randrange(_YEARS)) * 10**9
+        self._now = (_EPOCH * 10**6 + self._source.randrange(_YEARS * 10**6)) * 1000
         random.seed()
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None:

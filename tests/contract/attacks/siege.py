@@ -21,7 +21,7 @@ from .persistence import OBSERVER
 SECRET = "spadelab_canary_secret"
 OBSERVED = (
     "[[5, 2, [1, 3]], 4.0, 17, '2020-01-02', '0.125', True, 'A', True, False, False, 4, False, 0, True,"
-    " 1000, 4300, 0.5085564002410423, None, 1974052599.001, 5]"
+    " 1000, 4300, 0.5085564002410423, None, 1875664266.087349, 5]"
 )
 _SHARED = ("/tmp", "/var/tmp", "/dev/shm")
 _GROWTH_KB = 8192

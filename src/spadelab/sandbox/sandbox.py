@@ -226,7 +226,9 @@ class Sandbox:
 
     def _choose(self, job: Job) -> Flavour:
         packages = self._find_packages(job.source)
-        light = not packages and not any(word in job.source for word in HEAVY_WORDS)
+        # Names beyond ASCII are normalised with `unicodedata`.
+        plain = job.source.isascii() and not any(word in job.source for word in HEAVY_WORDS)
+        light = plain and not packages
         return Flavour(job.hash_seed, packages, light)
 
     def _find_packages(self, source: str) -> tuple[str, ...]:

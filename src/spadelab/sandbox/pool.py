@@ -21,12 +21,14 @@ WARM = 4
 class Seat:
     """A jail with its idle children, the number of busy ones, and the jail that will replace it.
 
-    `leaving`: it takes no more programs and is closed with its last one.
+    `wanted`: the limits of the last program. `leaving`: it takes no more programs and is closed with its
+    last one.
     """
 
     jail: Jail
     idle: list[Channel] = field(default_factory=list)
     busy: int = 0
+    wanted: Limits | None = None
     successor: Future[Jail] | None = None
     leaving: bool = False
 
@@ -74,14 +76,19 @@ class Pool:
             raise SandboxUnavailable(f"a fresh jail died: {error}") from None
 
     def warm(self, seat: Seat, limits: Limits) -> None:
-        """Fork children ahead, under the limits that were wanted last.
+        """Fork children ahead when the same limits are wanted again.
 
         Called after a request was sent, so that the request does not wait for it. Several at once: what
         the zygote has to touch between two forks it must copy.
         """
         with self._lock, contextlib.suppress(JailDied):
-            if not seat.idle and not seat.leaving and seat.jail.is_alive():
+            again, seat.wanted = seat.wanted == limits, limits
+            if not again or any(channel.limits == limits for channel in seat.idle):
+                return
+            if not seat.leaving and seat.jail.is_alive():
                 seat.idle += fork_ahead(seat.jail, limits, WARM)
+                while len(seat.idle) > 2 * WARM:
+                    seat.idle.pop(0).close()
 
     def release(self, seat: Seat, channel: Channel, at_once: bool = True) -> None:
         """The child has done its work: kill it, `at_once` or when its jail is next spoken to."""
@@ -143,9 +150,9 @@ class Pool:
 
 
 def _pop_fresh(seat: Seat, limits: Limits) -> Channel | None:
-    while seat.idle:
-        channel = seat.idle.pop(0)
-        if channel.limits == limits and channel.is_fresh():
+    for channel in [channel for channel in seat.idle if channel.limits == limits]:
+        seat.idle.remove(channel)
+        if channel.is_fresh():
             return channel
         channel.close()
     return None

@@ -14,7 +14,6 @@ import gc
 import importlib
 import json
 import os
-import pkgutil
 import resource
 import select
 import signal
@@ -121,6 +120,8 @@ class PackageFinder:
 
 def import_whole(package: str) -> None:
     """Import a package with its submodules: children cannot open files, so nothing loads later."""
+    import pkgutil  # large, and wanted here only
+
     try:
         module = importlib.import_module(package)
     except ImportError as error:

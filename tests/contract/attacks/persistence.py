@@ -95,15 +95,15 @@ ATTACKS = (
     ),
 )
 
-# What any of the attacks above would change. Run after every attack of every class.
+# What any of the attacks above would change. Run after every attack of every class; EIGHTH is put in by it.
 OBSERVER = """
-import collections, datetime, decimal, json, math, random, re
+import datetime, json, math, random, re
 hidden = random._os.sys
 def f(x):
     modules = hidden.modules
     return [
         json.loads(json.dumps([x, len('ab'), sorted([3, 1])])), math.sqrt(16),
-        random.Random(1).randint(0, 99), str(datetime.date(2020, 1, 2)), str(decimal.Decimal(1) / 8),
+        random.Random(1).randint(0, 99), str(datetime.date(2020, 1, 2)), EIGHTH,
         bool(re.compile('a+').match('aa')), 'a'.upper(), 70 + 7 == 77, 'planted' in modules,
         hasattr(modules['program'], 'planted'), len(hidden.meta_path), 'PLANTED' in random._os.environ,
         int(modules['signal'].getsignal(15)), modules['gc'].isenabled(), hidden.getrecursionlimit(),

@@ -50,20 +50,31 @@ class Result:
 
 def besiege(sandbox: Sandbox, attacks: Sequence[Attack]) -> tuple[list[Result], list[str]]:
     """Results in order, and one line for each thing that was left behind."""
-    sandbox.map([_observe(packages) for packages in {"numpy" in attack.head for attack in attacks}] * 4)
+    kinds = {sandbox._choose(attack.job): _observe(sandbox, attack) for attack in attacks}
+    sandbox.map([*kinds.values()] * 8)
     before, jails = _look_twice(sandbox), sandbox._pool.jails()
-    jobs = [job for attack in attacks for job in (attack.job, _observe("numpy" in attack.head))]
+    jobs = [job for attack in attacks for job in (attack.job, _observe(sandbox, attack))]
     outcomes = [outcome for (outcome,) in sandbox.map(jobs)]
     results = [Result(*row) for row in zip(attacks, outcomes[::2], outcomes[1::2], strict=True)]
     left = [] if sandbox._pool.jails() == jails and all(j.is_alive() for j in jails) else ["a jail was lost"]
     deadline = time.monotonic() + 10
+    # A zygote collects the dead when it is next spoken to.
     while (lines := _compare(before, _look(sandbox))) and time.monotonic() < deadline:
-        sandbox.map([_observe(False)] * 4)  # a zygote collects the dead when it is next spoken to
+        sandbox.map([*kinds.values()] * 4)
     return results, left + lines
 
 
-def _observe(packages: bool) -> Job:
-    return Job(("import numpy\n" if packages else "") + OBSERVER, (Call("f", "5"),), PATIENT)
+def _observe(sandbox: Sandbox, attack: Attack) -> Job:
+    """The observer that runs in the same kind of jail as the attack."""
+    flavour = sandbox._choose(attack.job)
+    head = "import numpy\n" if flavour.packages else ""
+    if flavour.light:
+        source = OBSERVER.replace("EIGHTH", "'0.125'")
+    else:
+        source = "import decimal\n" + OBSERVER.replace("EIGHTH", "str(decimal.Decimal(1) / 8)")
+    job = Job(head + source, (Call("f", "5"),), PATIENT)
+    assert sandbox._choose(job) == flavour
+    return job
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ are planted in interactive/cases and evaluation/planted; here are those that att
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from spadelab.credit.advantages import make_estimator
 from spadelab.credit.assignment import broken_environments, credit_proposer, credit_solver
 from spadelab.credit.delays import Held
 from spadelab.credit.regret import Arms, SkillPotential
+from spadelab.environments.extraction import find_answer, find_blocks
 from spadelab.environments.interactive.contract import read_manifest
 from spadelab.environments.interactive.session import Session, open_sessions, step_sessions
 from spadelab.environments.programs import GateSettings, admit, verify
@@ -181,6 +183,14 @@ TEXTS: list[tuple[Environment, str, str]] = [  # environment, answer, outcome
     (ABDUCTION, "True", "wrong"),
     (ABDUCTION, "'\ud800'", "bad_arguments"),
 ]
+
+
+def test_long_texts_are_read_in_linear_time() -> None:
+    """A few thousand tokens may be a megabyte of spaces; quadratic time would stop the run for an hour."""
+    start = time.process_time()
+    for text in ("```" + " " * 500_000 + "!", "```" + "a" * 500_000 + "!", "<think>" * 80_000, "`" * 500_000):
+        assert find_blocks(text) == [] and find_answer(text) is None
+    assert time.process_time() - start < 5
 
 
 def judge(attempts: Sequence[tuple[Environment, str]], sandbox: Sandbox) -> list[Score]:

@@ -11,7 +11,7 @@ import re
 _THOUGHT = re.compile(r"</?think>")
 _ANSWER = re.compile(r"</?answer>")
 _MARKUP = re.compile(r"</?(?:think|answer)>")
-_FENCE = re.compile(r"```[ \t]*(\w*)[ \t]*")
+_FENCE = re.compile(r"```[ \t]*(\w*)")
 PROGRAM_LABELS = ("python", "py", "python3")
 
 
@@ -60,7 +60,8 @@ def find_blocks(text: str) -> list[tuple[str, str]]:
     label: str | None = None
     content: list[str] = []
     for line in _unify_lines(text).split("\n"):
-        fence = _FENCE.fullmatch(line)
+        # Stripped here: a pattern with spaces on both sides of nothing takes quadratic time to fail.
+        fence = _FENCE.fullmatch(line.rstrip(" \t"))
         if label is None:
             if fence and fence[1]:
                 label, content = fence[1].lower(), []

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from spadelab.sandbox import Call, Job, Sandbox
 from spadelab.sandbox.backends import find_bwrap, interpreter
@@ -33,34 +34,62 @@ def execute(source: str) -> str:
     return repr(eval("f(1)", names))
 
 
-def measure_commands(command: list[str], count: int) -> float:
-    """Processes a second, a new one for each program."""
+@dataclass(frozen=True)
+class Way:
+    """A way to run programs: `burst` runs so many, two at a time; `one` runs a single one."""
 
-    def start(_: int) -> None:
+    name: str
+    count: int
+    burst: Callable[[int], None]
+    one: Callable[[], None]
+
+    def measure(self) -> tuple[float, float]:
+        """Programs a second in a burst, and the median milliseconds of single ones, with pauses."""
+        began = time.perf_counter()
+        self.burst(self.count)
+        rate = self.count / (time.perf_counter() - began)
+        seconds = []
+        for _ in range(15):
+            time.sleep(0.015)
+            began = time.perf_counter()
+            self.one()
+            seconds.append(time.perf_counter() - began)
+        return rate, 1000 * statistics.median(seconds)
+
+
+def use_commands(name: str, command: list[str], count: int) -> Way:
+    """A new process for each program."""
+
+    def start(_: int = 0) -> None:
         assert subprocess.run(command, check=True, capture_output=True).stdout == b"2\n"
 
-    began = time.perf_counter()
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(start, range(count)))
-    return count / (time.perf_counter() - began)
+    def burst(count: int) -> None:
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(start, range(count)))
+
+    return Way(name, count, burst, start)
 
 
-def measure_sandbox(sandbox: Sandbox, count: int) -> float:
-    """Programs a second, a fresh jailed process each."""
-    began = time.perf_counter()
-    results = sandbox.map([Job(SOURCE, (Call("f", "1"),))] * count)
-    assert all(outcome.value == "2" for (outcome,) in results)
-    return count / (time.perf_counter() - began)
+def use_sandbox(sandbox: Sandbox) -> Way:
+    """A fresh jailed process for each program."""
+    job = Job(SOURCE, (Call("f", "1"),))
+
+    def burst(count: int) -> None:
+        assert all(outcome.value == "2" for (outcome,) in sandbox.map([job] * count))
+
+    return Way("this sandbox", 400, burst, lambda: burst(1))
 
 
-def measure_pool(pool: multiprocessing.pool.Pool, count: int) -> float:
-    """Programs a second in two processes that stay, without a wall."""
-    began = time.perf_counter()
-    assert pool.map(execute, [SOURCE] * count, chunksize=1) == ["2"] * count
-    return count / (time.perf_counter() - began)
+def use_pool(pool: multiprocessing.pool.Pool) -> Way:
+    """Two processes that stay, without a wall."""
+
+    def burst(count: int) -> None:
+        assert pool.map(execute, [SOURCE] * count, chunksize=1) == ["2"] * count
+
+    return Way("multiprocessing.Pool(2), no wall", 1000, burst, lambda: burst(1))
 
 
-def measure_pebble(folder: str) -> Callable[[], float] | None:
+def use_pebble(folder: str) -> Way | None:
     """As Absolute Zero runs programs: pebble's pool with a time-out; None where there is no pebble."""
     sys.path.append(folder)
     try:
@@ -69,13 +98,11 @@ def measure_pebble(folder: str) -> Callable[[], float] | None:
         return None
     pool = ProcessPool(max_workers=2)
 
-    def measure(count: int = 1000) -> float:
-        began = time.perf_counter()
+    def burst(count: int) -> None:
         futures = [pool.schedule(execute, args=[SOURCE], timeout=10) for _ in range(count)]
         assert [future.result() for future in futures] == ["2"] * count
-        return count / (time.perf_counter() - began)
 
-    return measure
+    return Way("pebble.ProcessPool(2), no wall", 1000, burst, lambda: burst(1))
 
 
 def main() -> None:
@@ -87,26 +114,27 @@ def main() -> None:
     options = parser.parse_args()
     python = [interpreter(), "-I", "-S", "-c", BARE]
     with Sandbox(options.backend) as sandbox, multiprocessing.get_context("spawn").Pool(2) as pool:
-        ways: dict[str, Callable[[], float] | None] = {
-            "this sandbox": lambda: measure_sandbox(sandbox, 400),
-            "bubblewrap and python -S -c": lambda: measure_commands([find_bwrap()[0], *BWRAP, *python], 40),
-            "python -S -c, no wall": lambda: measure_commands(python, 60),
-            "multiprocessing.Pool(2), no wall": lambda: measure_pool(pool, 1000),
-            "pebble.ProcessPool(2), no wall": measure_pebble(options.pebble),
-        }
-        for name in [name for name, way in ways.items() if way is None]:
-            print(f"{name}: not installed, left out (see --help)")
-        measures = {name: way for name, way in ways.items() if way is not None}
-        for way in measures.values():
-            way()
-        rounds = [{name: way() for name, way in measures.items()} for _ in range(options.rounds)]
+        pebble = use_pebble(options.pebble)
+        ways = [
+            use_sandbox(sandbox),
+            use_commands("bubblewrap and python -S -c", [find_bwrap()[0], *BWRAP, *python], 40),
+            use_commands("python -S -c, no wall", python, 60),
+            use_pool(pool),
+            *([pebble] if pebble else []),
+        ]
+        for way in ways:
+            way.measure()
+        rounds = [[way.measure() for way in ways] for _ in range(options.rounds)]
         print(f"{sandbox.backend}, {sandbox.workers} jails, load {os.getloadavg()[0]:.1f}")
-    print(f"{'':34} {'programs/s':>10}   this sandbox is so many times as fast")
-    for name in measures:
-        rates = [figures[name] for figures in rounds]
-        ratios = [figures["this sandbox"] / figures[name] for figures in rounds]
-        spread = f"{statistics.median(ratios):8.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        print(f"{name:34} {statistics.median(rates):10.1f} {spread}")
+    print(f"{'':34} {'programs/s':>10} {'the sandbox is so many times as fast':>38} {'ms for one':>11}")
+    for index, way in enumerate(ways):
+        rates = [figures[index][0] for figures in rounds]
+        ratios = [figures[0][0] / figures[index][0] for figures in rounds]
+        spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        alone = statistics.median(figures[index][1] for figures in rounds)
+        print(f"{way.name:34} {statistics.median(rates):10.0f} {spread:>38} {alone:11.2f}")
+    if pebble is None:
+        print("pebble is not installed and left out (see --help)")
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
 from spadelab.sandbox import Call, Job, Limits, Outcome, Sandbox
 
+BATCH, WARM_UP = 500, 200
 TRAILS = ("/tmp/left", "/dev/shm/left", "/var/tmp/left", "left")
 PLENTY = Limits()
 QUICK = Limits(wall_seconds=0.05)
@@ -115,13 +116,13 @@ class Footprint:
 class Report:
     """What came of a run."""
 
-    wrong: list[str]
-    seen: Counter[tuple[str, str]]
-    rates: list[float]
     before: Footprint
-    after: Footprint
-    killed: int
-    executions: int
+    after: Footprint | None = None
+    wrong: list[str] = field(default_factory=list)
+    seen: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rates: list[float] = field(default_factory=list)
+    killed: int = 0
+    executions: int = 0
 
 
 def choose(number: int) -> Program:
@@ -162,28 +163,30 @@ def assassin(sandbox: Sandbox, every: float, random_: random.Random) -> Iterator
         thread.join()
 
 
-def endure(sandbox: Sandbox, programs: int, kill_every: float, batches: int = 10) -> Report:
-    """Run so many programs in batches; a zygote dies every `kill_every` seconds on average."""
-    sandbox.map([choose(number).job(number) for number in range(60)])
-    before, executions = Footprint.take(), sandbox.executions
-    wrong: list[str] = []
-    seen: Counter[tuple[str, str]] = Counter()
-    rates: list[float] = []
-    size = programs // batches
+def endure(sandbox: Sandbox, programs: int, kill_every: float) -> Report:
+    """Run so many programs; a zygote dies every `kill_every` seconds on average."""
+    _run(sandbox, range(WARM_UP), Report(Footprint.take()))
+    report, executions = Report(Footprint.take()), sandbox.executions
     with assassin(sandbox, kill_every, random.Random(0)) as killed:
-        for batch in range(batches):
-            numbers = range(batch * size, (batch + 1) * size)
-            chosen = [choose(number) for number in numbers]
+        for tenth in range(10):
+            size = programs // 10
             started = time.perf_counter()
-            jobs = [program.job(number % 997) for program, number in zip(chosen, numbers, strict=True)]
-            results = sandbox.map(jobs)
-            rates.append(size / (time.perf_counter() - started))
-            for number, program, outcomes in zip(numbers, chosen, results, strict=True):
-                wrong += filter(None, [judge(number % 997, program, outcomes)])
-                seen[program.name, f"{outcomes[0].kind} {outcomes[0].error}".strip()] += 1
-    sandbox.map([choose(number).job(number) for number in range(60)])  # replaces what was killed last
-    executions = sandbox.executions - executions - 60
-    return Report(wrong, seen, rates, before, Footprint.take(), len(killed), executions)
+            for start in range(tenth * size, (tenth + 1) * size, BATCH):
+                _run(sandbox, range(start, min(start + BATCH, (tenth + 1) * size)), report)
+            report.rates.append(size / (time.perf_counter() - started))
+    report.executions = sandbox.executions - executions
+    report.killed = len(killed)
+    sandbox.map([choose(number).job(number) for number in range(WARM_UP)])  # replaces what was killed last
+    report.after = Footprint.take()
+    return report
+
+
+def _run(sandbox: Sandbox, numbers: range, report: Report) -> None:
+    chosen = [(number % 997, choose(number)) for number in numbers]
+    results = sandbox.map([program.job(number) for number, program in chosen])
+    for (number, program), outcomes in zip(chosen, results, strict=True):
+        report.wrong += filter(None, [judge(number, program, outcomes)])
+        report.seen[program.name, f"{outcomes[0].kind} {outcomes[0].error}".strip()] += 1
 
 
 def main() -> int:

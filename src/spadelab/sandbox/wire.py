@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,6 +11,9 @@ import msgspec
 from .jobs import Call, Limits, Outcome
 from .literals import LiteralError, parse_literal, render
 from .tracer import MAX_ENTRIES, MAX_LINE
+
+# Control characters but for tab and newline, and those that turn the direction of writing.
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class WireError(ValueError):
@@ -94,9 +98,8 @@ class Codec:
             raise WireError("a field is too long")
         if reply.trace:
             self._check_trace(reply)
-        return Outcome(
-            reply.kind, value, reply.error, reply.message[:500], reply.stdout, reply.trace, seconds
-        )
+        texts = map(_show, (reply.error, reply.message[:500], reply.stdout))
+        return Outcome(reply.kind, value, *texts, reply.trace, seconds)
 
     def _check_trace(self, reply: Reply) -> None:
         """What was recorded becomes part of what solvers learn from."""
@@ -105,3 +108,8 @@ class Codec:
         lines = {line[:MAX_LINE] for line in self._source.splitlines()}
         if any(line not in lines or not values.isprintable() for line, values in reply.trace):
             raise WireError("a trace of something else than the program")
+
+
+def _show(text: str) -> str:
+    """The text with what a terminal would obey written out: it will be printed and logged."""
+    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)

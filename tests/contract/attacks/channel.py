@@ -178,6 +178,12 @@ ATTACKS = (
     _unlike("complex number", "return 1j", "not plain data: complex"),
     _unlike("generator", "return (x for x in [1])", "not plain data: generator"),
     _unlike("module", "return os", "not plain data: module"),
+    raises(
+        "commands to the terminal",
+        "raise type('\\x1b[2J', (Exception,), {})('\\x1b]52;c;eA==\\x07\\r\\u202e')",
+        "\\x1b[2J",
+        "\\x1b]52;c;eA==\\x07\\r\\u202e",
+    ),
     gives("surrogate result", "print('\\ud800')\nreturn '\\ud800'", "'\\ud800'"),
     crashes("broken output", "sys.stdout.parts.append(1)\nreturn 1", "exit code 70", "left before answering"),
     gives("output without a bound", "sys.stdout.room = 1 << 60\nprint('x' * 1000)\nreturn 1", "1"),

@@ -40,7 +40,8 @@ class Result:
         """Whether every string of the outcome is the expected one, without any output beside it."""
         got, wanted = self.outcome, self.attack.expected
         found = (got.kind, got.value, got.error, got.message)
-        return found == (wanted.kind, wanted.value, wanted.error, wanted.message)
+        plain = all(letter.isprintable() or letter in "\t\n" for letter in "".join(found) + got.stdout)
+        return plain and found == (wanted.kind, wanted.value, wanted.error, wanted.message)
 
     @property
     def forgotten(self) -> bool:

@@ -98,8 +98,8 @@ class Codec:
             raise WireError("a field is too long")
         if reply.trace:
             self._check_trace(reply)
-        texts = map(_show, (reply.error, reply.message[:500], reply.stdout))
-        return Outcome(reply.kind, value, *texts, reply.trace, seconds)
+        name, message, stdout = map(_show, (reply.error, reply.message[:500], reply.stdout))
+        return Outcome(reply.kind, value, name, message, stdout, reply.trace, seconds)
 
     def _check_trace(self, reply: Reply) -> None:
         """What was recorded becomes part of what solvers learn from."""

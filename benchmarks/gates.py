@@ -9,6 +9,7 @@ import random
 import statistics
 import sys
 import time
+from contextlib import suppress
 
 import psutil
 
@@ -23,8 +24,11 @@ SHORT_DRAFTS = 96
 
 def cpu_seconds() -> float:
     """CPU time of this process and of the jails, their ended children included."""
-    me = psutil.Process()
-    return sum(sum(process.cpu_times()[:4]) for process in [me, *me.children(recursive=True)])
+    me, total = psutil.Process(), 0.0
+    for process in [me, *me.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):  # ended since: its parent counts it the next time
+            total += sum(process.cpu_times()[:4])
+    return total
 
 
 def measure_library(sandbox: Sandbox) -> tuple[list[float], list[int]]:

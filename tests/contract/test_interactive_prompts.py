@@ -39,7 +39,7 @@ def test_a_real_rejection_is_shown_back_and_remembered(sandbox: Sandbox) -> None
     failed = admission.checks[-1]
     assert not failed.passed and failed.reason
     request = InteractiveRequest("logical_deduction", 7)
-    prompt = repair_prompt(request, text, failed, "full")
+    prompt = repair_prompt(request, text, failed)
     assert failed.reason in prompt and '"ABCD"]' in prompt and "WrongEnv" not in prompt
     memory = Memory()
     memory.add_rejection(admission)

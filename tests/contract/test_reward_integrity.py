@@ -391,3 +391,30 @@ def test_a_lottery_that_hides_from_the_gates_is_found(look: str, code: str, sand
     source = WATCHER.replace("not watched()", f"not {look}")
     (finding,) = audit([Planted("watcher", "", source)], sandbox, random.Random(0))
     assert (finding.code, finding.share <= HACK_BAR) == (code, True), finding
+
+
+# --- environments that say too much -------------------------------------------------------------
+
+OPENING = '"I think of a number from 1 to 60. Say one; I say higher or lower."'
+SECRET = '    def hint(self):\n        return f"Of all numbers take {self.secret}."\n'
+METHOD = '    def hint(self):\n        return "Take the middle of what is left."\n'
+ECHO = "self.opening + ' ' + self.hint()"
+
+
+@pytest.mark.parametrize(
+    ("hint", "opening", "code"),
+    [
+        (SECRET, ECHO, "answer_shown"),
+        (SECRET, OPENING, "hint_leak"),
+        (METHOD, ECHO, ""),  # it tells both arms how to play, and nobody the number
+        (METHOD, "f'{self.opening} It is {self.secret}.'", "answer_shown"),
+        (METHOD, "f'{self.opening} {self.solution()}'", "answer_shown"),
+    ],
+)
+def test_an_answer_in_the_hint_or_in_sight_pays_nothing(
+    hint: str, opening: str, code: str, sandbox: Sandbox
+) -> None:
+    source = WATCHER.replace("self.lucky and", "False and").replace(OPENING, opening) + hint
+    source = source.replace("class HuntEnv:", f"class HuntEnv:\n    opening = {OPENING}")
+    (finding,) = audit([Planted("talker", "", source)], sandbox, random.Random(0))
+    assert finding.code == code and (not code or finding.share <= HACK_BAR), finding

@@ -237,12 +237,21 @@ def _ran_out(play: Play) -> bool:
 
 
 def _shows_answer(evidence: Evidence) -> bool:
-    """Whether the winning actions always stand at one place of what is seen before, or after a mistake."""
+    """Whether what wins always stands at one place of what is seen before, or after a mistake.
+
+    That is each action of the solution, all of them, or one of them that wins alone.
+    """
     pairs = []
     for session in evidence.alone:
         seen = [session.opening, *(step.observation for step in session.steps)]
         pairs += [(text, step.action) for text, step in zip(seen, session.steps, strict=False)]
-    if _have_place(pairs):
+    whole = [(session.opening, " ".join(step.action for step in session.steps)) for session in evidence.alone]
+    if _have_place(pairs) or _have_place(whole):
+        return True
+    openings = {session.seed: session.opening for session in evidence.alone}
+    own = evidence.of("own")
+    shortcuts = {play.seed: (openings[play.seed], str(play.actions[0])) for play in own if play.won}
+    if len(shortcuts) == len({play.seed for play in own}) and _have_place(shortcuts.values()):
         return True
     answers = {session.seed: session.steps[0].action for session in evidence.alone if len(session.steps) == 1}
     mistakes = [play for play in evidence.of("junk") if play.policy == "junk:zzzz"]

@@ -101,15 +101,18 @@ class Footprint:
     files: int  # of those that programs tried to leave
 
     @classmethod
-    def take(cls) -> Footprint:
-        """As it is now."""
+    def take(cls, sandbox: Sandbox) -> Footprint:
+        """As it is now, but for the children that wait for a program or for their end."""
         this = psutil.Process()
         sizes = []
         for process in this.children(recursive=True):
             with suppress(psutil.NoSuchProcess):  # a child may end while it is looked at
                 sizes.append(process.memory_info().rss / 2**20)
+        spare = sandbox._pool.count_spare()
         files = sum(Path(place).exists() for place in TRAILS)
-        return cls(this.num_fds(), len(sizes), this.memory_info().rss / 2**20, max(sizes), files)
+        return cls(
+            this.num_fds() - spare, len(sizes) - spare, this.memory_info().rss / 2**20, max(sizes), files
+        )
 
 
 @dataclass
@@ -165,8 +168,8 @@ def assassin(sandbox: Sandbox, every: float, random_: random.Random) -> Iterator
 
 def endure(sandbox: Sandbox, programs: int, kill_every: float) -> Report:
     """Run so many programs; a zygote dies every `kill_every` seconds on average."""
-    _run(sandbox, range(WARM_UP), Report(Footprint.take()))
-    report, executions = Report(Footprint.take()), sandbox.executions
+    _run(sandbox, range(WARM_UP), Report(Footprint.take(sandbox)))
+    report, executions = Report(Footprint.take(sandbox)), sandbox.executions
     with assassin(sandbox, kill_every, random.Random(0)) as killed:
         for tenth in range(10):
             size = programs // 10
@@ -177,7 +180,7 @@ def endure(sandbox: Sandbox, programs: int, kill_every: float) -> Report:
     report.executions = sandbox.executions - executions
     report.killed = len(killed)
     sandbox.map([choose(number).job(number) for number in range(WARM_UP)])  # replaces what was killed last
-    report.after = Footprint.take()
+    report.after = Footprint.take(sandbox)
     return report
 
 

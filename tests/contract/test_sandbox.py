@@ -260,10 +260,7 @@ def test_a_dead_jail_is_replaced_and_its_job_retried() -> None:
 
 
 def count_descriptors(sandbox: Sandbox) -> int:
-    """What is open, but for the children that wait for a program or for their end."""
-    seats = [seat for seats in sandbox._pool._seats.values() for seat in seats]
-    waiting = sum(len(seat.idle) + len(seat.jail._retired) for seat in seats)
-    return len(list(Path("/proc/self/fd").iterdir())) - waiting
+    return len(list(Path("/proc/self/fd").iterdir())) - sandbox._pool.count_spare()
 
 
 def test_no_descriptor_leaks(sandbox: Sandbox) -> None:

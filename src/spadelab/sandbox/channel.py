@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from .jail import Ending, Jail, JailDied
 from .jobs import Call, Limits, Outcome
 from .wire import Codec, Reply, WireError
+from .zygote import OUT_OF_MEMORY
 
-_OUT_OF_MEMORY = 97
 _CHUNK = 1 << 18
 
 
@@ -204,7 +204,7 @@ def classify(ending: Ending, limits: Limits, seconds: float) -> Outcome:
         return Outcome("unavailable", message=message, seconds=seconds)
     if os.WIFEXITED(status):
         code = os.WEXITSTATUS(status)
-        if code == _OUT_OF_MEMORY:
+        if code == OUT_OF_MEMORY:
             return Outcome("memory", message="the program ran out of memory", seconds=seconds)
         return Outcome("crash", error=f"exit code {code}", message="left before answering", seconds=seconds)
     number = os.WTERMSIG(status)

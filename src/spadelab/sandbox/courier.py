@@ -23,8 +23,6 @@ from typing import Any
 from . import zygote
 
 _CREDENTIALS = struct.Struct("3i")
-_MESSAGE = struct.Struct("<cQdI")
-_REPORT = struct.Struct("<QiBd")
 _LINGER_SECONDS = 20
 FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "~")
 
@@ -80,7 +78,7 @@ def run_job(
     """Run one job in a child of its own: how it ended, and at most `room` bytes of what the child wrote."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours, theirs:
-        message = _MESSAGE.pack(b"S", number, job["cpu_seconds"], job["memory_mb"])
+        message = zygote.MESSAGE.pack(b"S", number, job["cpu_seconds"], job["memory_mb"])
         socket.send_fds(control, [message], [theirs.fileno()])
         theirs.close()
         received = bytearray()
@@ -88,13 +86,13 @@ def run_job(
         end = converse(ours, job, received, seconds, room)
     status, killed, spent = 0, 0, 0.0
     if end == "closed":
-        control.send(_MESSAGE.pack(b"W", number, 0.0, 0))
-        report = control.recv(_REPORT.size)
+        control.send(zygote.MESSAGE.pack(b"W", number, 0.0, 0))
+        report = control.recv(zygote.REPORT.size)
         if not report:
             raise ConnectionError("the zygote is gone")
-        _, status, killed, spent = _REPORT.unpack(report)
+        _, status, killed, spent = zygote.REPORT.unpack(report)
     else:
-        control.send(_MESSAGE.pack(b"K", number, 0.0, 0))
+        control.send(zygote.MESSAGE.pack(b"K", number, 0.0, 0))
     result = {"end": end, "seconds": seconds, "status": status, "killed": bool(killed), "cpu_seconds": spent}
     return result, bytes(received)
 

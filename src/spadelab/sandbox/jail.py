@@ -17,10 +17,9 @@ from typing import Any
 from .backends import Launch
 from .door import await_visitor, open_door
 from .jobs import Limits, SandboxUnavailable
+from .zygote import MESSAGE, REPORT
 
 _CREDENTIALS = struct.Struct("3i")
-_MESSAGE = struct.Struct("<cQdI")
-_REPORT = struct.Struct("<QiBd")
 _ANSWER_SECONDS = 10.0
 _START_SECONDS = 120.0
 _RETIRED = 8
@@ -144,6 +143,11 @@ class Jail:
         if len(self._retired) >= _RETIRED:
             self.settle()
 
+    @property
+    def retired(self) -> int:
+        """Children that are to be killed with the next message."""
+        return len(self._retired)
+
     def settle(self) -> None:
         """Kill the retired children."""
         with self._lock:
@@ -155,12 +159,12 @@ class Jail:
     def kill(self, number: int) -> None:
         """Kill a child without waiting for it."""
         with self._lock, contextlib.suppress(OSError):
-            self._control.send(_MESSAGE.pack(b"K", number, 0.0, 0))
+            self._control.send(MESSAGE.pack(b"K", number, 0.0, 0))
 
     def _compose(self, operation: bytes, number: int, cpu_seconds: float = 0.0, memory_mb: int = 0) -> bytes:
         """A control message that also names the retired children."""
         numbers = [number for number, _ in self._retired]
-        head = _MESSAGE.pack(operation, number, cpu_seconds, memory_mb)
+        head = MESSAGE.pack(operation, number, cpu_seconds, memory_mb)
         return head + struct.pack(f"<{len(numbers)}Q", *numbers)
 
     def _forget(self) -> None:
@@ -172,12 +176,12 @@ class Jail:
         """Kill a child if it still runs, and learn how it ended. Raises JailDied."""
         with self._lock:
             try:
-                self._control.send(_MESSAGE.pack(b"W", number, 0.0, 0))
+                self._control.send(MESSAGE.pack(b"W", number, 0.0, 0))
                 while True:  # an interrupted earlier question may have left its answer behind
-                    message = self._control.recv(_REPORT.size)
-                    if len(message) != _REPORT.size:
+                    message = self._control.recv(REPORT.size)
+                    if len(message) != REPORT.size:
                         raise ConnectionError("the zygote is gone")
-                    answered, status, killed, seconds = _REPORT.unpack(message)
+                    answered, status, killed, seconds = REPORT.unpack(message)
                     if answered == number:
                         return Ending(status, bool(killed), seconds)
             except OSError as error:

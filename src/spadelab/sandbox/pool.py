@@ -109,6 +109,12 @@ class Pool:
         with self._lock:
             return [seat.jail for seats in self._seats.values() for seat in seats]
 
+    def count_spare(self) -> int:
+        """Children that wait for a program, or for their end: what they hold is no leak."""
+        with self._lock:
+            seats = [seat for seats in self._seats.values() for seat in seats]
+            return sum(len(seat.idle) + seat.jail.retired for seat in seats)
+
     def close(self) -> None:
         """End every jail and what runs in it."""
         with self._lock:

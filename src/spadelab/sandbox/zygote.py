@@ -52,9 +52,9 @@ _NOT_NEEDED = """
 """
 _decode = json.JSONDecoder().raw_decode
 _quote = json.encoder.encode_basestring_ascii
-_MESSAGE = struct.Struct("<cQdI")
+MESSAGE = struct.Struct("<cQdI")
 _NUMBER = struct.Struct("<Q")
-_REPORT = struct.Struct("<QiBd")
+REPORT = struct.Struct("<QiBd")
 
 
 def main(config: dict[str, Any]) -> None:
@@ -182,8 +182,8 @@ class Zygote:
             message, descriptors, _, _ = socket.recv_fds(self.control, 4096, MAX_START)
             if not message:
                 os._exit(0)
-            operation, number, cpu_seconds, memory_mb = _MESSAGE.unpack_from(message)
-            for (retired,) in _NUMBER.iter_unpack(message[_MESSAGE.size :]):
+            operation, number, cpu_seconds, memory_mb = MESSAGE.unpack_from(message)
+            for (retired,) in _NUMBER.iter_unpack(message[MESSAGE.size :]):
                 self._kill(retired)
             if operation == b"S":
                 for offset, descriptor in enumerate(descriptors):
@@ -191,7 +191,7 @@ class Zygote:
             elif operation == b"K":
                 self._kill(number)
             elif operation == b"W":
-                self.control.send(_REPORT.pack(number, *self._wait(number)))
+                self.control.send(REPORT.pack(number, *self._wait(number)))
             self.dying = [pid for pid in self.dying if os.waitpid(pid, os.WNOHANG)[0] == 0]
 
     def _fork(self, number: int, channel: int, cpu_seconds: float, memory_mb: int) -> None:

@@ -95,7 +95,7 @@ def _look(sandbox: Sandbox) -> _Sight:
         for jail in jails:
             jail.end(0)  # of nobody: the answer comes when all orders are done, and the dead are collected
         time.sleep(wait)
-    idle = sum(len(seat.idle) for seats in sandbox._pool._seats.values() for seat in seats)
+    idle = sandbox._pool.count_spare()
     users = {jail.facts["uid"] for jail in jails}
     files = [path for folder in _SHARED for path in Path(folder).glob("*")]
     return _Sight(

@@ -46,8 +46,8 @@ class Parcel:
         outcomes: list[Outcome] = []
         received = bytearray(result.received)
         try:
-            replies = self._codec.split(received)
-            for number, reply in enumerate(replies):
+            loaded = False
+            for number, reply in enumerate(self._codec.split(received)):
                 if reply.id != ["", *self._names, None][number]:
                     raise WireError("an answer to no question")
                 seconds = result.seconds[number] if number < len(result.seconds) else 0.0
@@ -56,9 +56,10 @@ class Parcel:
                     outcomes.append(outcome)
                 elif outcome.kind != "value":
                     return fail(self.job, outcome)
+                loaded = True
             if len(outcomes) == len(self._names) and received:
                 raise WireError("more answers than questions")
-            ended = None if len(outcomes) == len(self._names) and replies else self._explain(result)
+            ended = None if len(outcomes) == len(self._names) and loaded else self._explain(result)
         except WireError as error:
             ended = Outcome("protocol_error", message=str(error)[:500])
         missing = len(self._names) - len(outcomes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -62,26 +62,25 @@ class Codec:
         payload = self._encoder.encode(request)
         return len(payload).to_bytes(4, "little") + payload
 
-    def split(self, buffer: bytearray) -> list[Reply]:
-        """Take every whole frame off the front of `buffer`. Raises WireError."""
-        replies: list[Reply] = []
-        start = 0
-        while len(buffer) - start >= 4:
-            length = int.from_bytes(buffer[start : start + 4], "little")
+    def split(self, buffer: bytearray) -> Iterator[Reply]:
+        """Take whole frames off the front of `buffer`, each checked when it is asked for: what stands before
+        a broken one has been answered, however the bytes arrived. Raises WireError.
+        """
+        while len(buffer) >= 4:
+            length = int.from_bytes(buffer[:4], "little")
             if length > self.frame_cap:
                 raise WireError(f"a frame of {length} bytes")
-            if len(buffer) - start < 4 + length:
-                break
-            frame = memoryview(buffer)[start + 4 : start + 4 + length]
+            if len(buffer) < 4 + length:
+                return
+            frame = memoryview(buffer)[4 : 4 + length]
             try:
-                replies.append(self._decoder.decode(frame))
+                reply = self._decoder.decode(frame)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise WireError(f"not a reply: {error}"[:200]) from None
             finally:
                 frame.release()
-            start += 4 + length
-        del buffer[:start]
-        return replies
+            del buffer[: 4 + length]
+            yield reply
 
     def to_outcome(self, reply: Reply, seconds: float, loading: bool) -> Outcome:
         """Check a reply's content and make the outcome of it. Raises WireError."""

@@ -14,6 +14,12 @@ def _unlike(name: str, code: str, message: str) -> Attack:
     return raises(name, code, "NotALiteral", message)
 
 
+# Both arrive with one read of the host: what was answered must not depend on that.
+_TWO = (
+    "answer = mods['json'].dumps({{'id': find('identifier'), 'kind': 'value', 'value': '1'}}).encode()\n"
+    "os.write(3, len(answer).to_bytes(4, 'little') + answer + {0})\nreturn 3"
+)
+
 ATTACKS = (
     breaks("gigantic length", "os.write(3, b'\\xff' * 4)", "a frame of 4294967295 bytes"),
     breaks(
@@ -69,6 +75,9 @@ ATTACKS = (
     breaks("wrong identifier", "forge(id='0' * 16)", "an answer to no question"),
     breaks("identifier of the load", "forge(id='')", "an answer to no question"),
     gives("answer and then another", "forge()\nforge(value='2')\nreturn 3", "1"),
+    gives("answer and garbage in one", _TWO.format("b'\\xff' * 8"), "1"),
+    gives("answer and a broken frame in one", _TWO.format("b'\\1\\0\\0\\0{'"), "1"),
+    gives("answer and half a frame in one", _TWO.format("b'\\x40\\0\\0\\0{'"), "1"),
     breaks("deep brackets", "send(b'[' * 400000)", "not a reply: Expected `object`, got `array`"),
     breaks(
         "deep literal",

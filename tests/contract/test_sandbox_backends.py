@@ -22,7 +22,7 @@ from container_files import build_root
 
 from spadelab.sandbox import Call, Job, Limits, Sandbox, SandboxUnavailable, knock
 from spadelab.sandbox.backends import INSIDE, Flavour, make_environment
-from spadelab.sandbox.container import PROFILE, build_walls, find_fault, launch_container
+from spadelab.sandbox.container import ENGINES, PROFILE, build_walls, find_fault, has_image, launch_container
 from spadelab.sandbox.door import await_visitor, open_door
 from spadelab.sandbox.launches import list_launches
 
@@ -33,8 +33,8 @@ LOOPING = """
 import sys
 from spadelab.sandbox import Call, Job, Limits, Sandbox
 loop = Job("def f():\\n    while True: pass\\n", (Call("f", ""),), Limits(60, 60))
-with Sandbox("podman", 1, (), canaries=False, image=sys.argv[1]) as sandbox:
-    print(sandbox._pool.first.zygote, flush=True)
+with Sandbox(sys.argv[1], 1, (), canaries=False, image=sys.argv[2]) as sandbox:
+    print(sandbox._pool.first.zygote, sandbox._pool.first._launch.stop[-1], flush=True)
     sandbox.map([loop] * 2)
 """
 
@@ -45,22 +45,40 @@ def flag(command: tuple[str, ...], name: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def root() -> Iterator[str]:
-    """A root file system that every user can read, and that podman can start."""
-    fault = find_fault("podman")
-    if fault:
-        pytest.skip(fault)
+def root() -> Iterator[Path]:
+    """A root file system that every user can read."""
     folder = Path("/tmp", f"spadelab-root-{secrets.token_hex(4)}")
     try:
         folder.mkdir()
-        yield str(build_root(folder))
+        yield build_root(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """An engine that answers, and the image with which it starts that file system."""
+    name: str = request.param
+    fault = find_fault(name)
+    if fault:
+        pytest.skip(fault)
+    root: Path = request.getfixturevalue("root")
+    if name == "podman":
+        yield [name, str(root)]
+        return
+    image = f"spadelab-test:{secrets.token_hex(4)}"
+    archive = shutil.make_archive(str(tmp_path_factory.mktemp("image") / "root"), "tar", root)
+    subprocess.run([name, "import", archive, image], capture_output=True, timeout=120, check=True)
+    try:
+        yield [name, image]
+    finally:
+        subprocess.run([name, "image", "rm", image], capture_output=True, timeout=120, check=True)
+
+
 @pytest.fixture(scope="module")
-def podman(root: str) -> Iterator[Sandbox]:
-    with Sandbox("podman", 1, ("numpy",), image=root) as sandbox:
+def container(engine: list[str]) -> Iterator[Sandbox]:
+    name, image = engine
+    with Sandbox(name, 1, ("numpy",), image=image) as sandbox:
         yield sandbox
 
 
@@ -76,32 +94,32 @@ def program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def test_a_container_contains(podman: Sandbox) -> None:
-    facts = podman.facts()
-    assert facts["backend"] == "podman" and facts["uid"] == 65534
+def test_a_container_contains(engine: list[str], container: Sandbox) -> None:
+    facts = container.facts()
+    assert facts["backend"] == engine[0] and facts["uid"] == 65534
     assert len(facts["canaries"]) >= 16 and all(facts["canaries"].values())
     assert facts["layers"]["namespaces"] and facts["layers"]["seccomp"] == "strict"
-    assert [outcome.value for (outcome,) in podman.map([ADD] * 20)] == ["2"] * 20
+    assert [outcome.value for (outcome,) in container.map([ADD] * 20)] == ["2"] * 20
 
 
-def test_a_child_in_a_container_lives_and_dies_as_elsewhere(podman: Sandbox) -> None:
+def test_a_child_in_a_container_lives_and_dies_as_elsewhere(container: Sandbox) -> None:
     source = "items = []\ndef f(x):\n    items.append(x)\n    return items\ndef g():\n    while True: pass\n"
-    with podman.open(source, Limits(wall_seconds=0.5)) as child:
+    with container.open(source, Limits(wall_seconds=0.5)) as child:
         assert [child.call(Call("f", text)).value for text in ("1", "2")] == ["[1]", "[1, 2]"]
         assert child.call(Call("g", "")).kind == "wall_timeout"
-    (outcome,) = podman.run(Job("def f():\n    return len(bytearray(1 << 29))\n", (Call("f", ""),)))
+    (outcome,) = container.run(Job("def f():\n    return len(bytearray(1 << 29))\n", (Call("f", ""),)))
     assert outcome.kind == "memory"
 
 
-def test_packages_are_lent_to_a_container(podman: Sandbox) -> None:
+def test_packages_are_lent_to_a_container(container: Sandbox) -> None:
     source = "import numpy\ndef f(x):\n    return int(numpy.arange(x).sum())\n"
-    (outcome,) = podman.run(Job(source, (Call("f", "5"),), Limits(wall_seconds=30, memory_mb=512)))
+    (outcome,) = container.run(Job(source, (Call("f", "5"),), Limits(wall_seconds=30, memory_mb=512)))
     assert outcome.value == "10", outcome
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may look into the jail's process")
-def test_nothing_of_a_containers_environment_is_in_the_zygote(podman: Sandbox) -> None:
-    environment = psutil.Process(podman._pool.first.zygote).environ()
+def test_nothing_of_a_containers_environment_is_in_the_zygote(container: Sandbox) -> None:
+    environment = psutil.Process(container._pool.first.zygote).environ()
     assert environment == make_environment(Flavour(0))
 
 
@@ -112,7 +130,8 @@ def call(name, *arguments):
     if getattr(libc, name)(*arguments) < 0:
         raise OSError(ctypes.get_errno(), name)
 tries = {
-    "write": lambda: os.open("/tmp/x", os.O_CREAT | os.O_WRONLY),
+    **{f"write to {folder}": lambda folder=folder: os.open(folder + "/x", os.O_CREAT | os.O_WRONLY)
+       for folder in ("/tmp", "/dev/shm", "/dev/mqueue")},
     "another user": lambda: os.setuid(1),
     "network": lambda: socket.socket(socket.AF_INET),
     "namespace": lambda: call("unshare", 0x10000000),
@@ -130,31 +149,35 @@ print(json.dumps(found))
 """
 
 
-def attempt(root: str, *options: str) -> dict[str, str]:
+def attempt(engine: list[str], *options: str) -> dict[str, str]:
     """What becomes of each of TRIES in a container with these options, without any wall of the zygote's."""
-    command = ["podman", "run", *options, "--entrypoint", "python3", "--rootfs", root, "-c", TRIES]
+    name, image = engine
+    what = [*(["--rootfs"] if name == "podman" else []), image]
+    command = [name, "run", *options, "--entrypoint", "python3", *what, "-c", TRIES]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     return json.loads(result.stdout)
 
 
-def test_the_walls_of_a_container_hold_alone(root: str) -> None:
-    walled = attempt(root, *build_walls("podman"))
-    assert walled.pop("write") in ("EROFS", "EACCES")
+def test_the_walls_of_a_container_hold_alone(engine: list[str]) -> None:
+    walled = attempt(engine, *build_walls(engine[0]))
+    writes = {walled.pop(name) for name in list(walled) if name.startswith("write")}
+    assert writes <= {"EROFS", "EACCES", "ENOENT", "EMFILE"}, writes
     assert set(walled.values()) == {"EPERM"}, walled
     limits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
-    bare = attempt(root, "--rm", "--network", "none", "--security-opt", "seccomp=unconfined", *limits)
+    bare = attempt(engine, "--rm", "--network", "none", "--security-opt", "seccomp=unconfined", *limits)
     assert set(bare.values()) == {""}, bare
 
 
-def test_containers_die_with_the_host(root: str) -> None:
+def test_containers_die_with_the_host(engine: list[str]) -> None:
     host = subprocess.Popen(
-        [sys.executable, "-c", LOOPING, root],
+        [sys.executable, "-c", LOOPING, *engine],
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": str(SOURCES)},
     )
     assert host.stdout is not None
-    zygote = psutil.Process(int(host.stdout.readline()))
+    number, name = host.stdout.readline().split()
+    zygote = psutil.Process(int(number))
     deadline = time.monotonic() + 20
     while len(zygote.children()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -167,6 +190,21 @@ def test_containers_die_with_the_host(root: str) -> None:
     for process in alive:
         process.kill()
     assert not alive
+    listing = [engine[0], "ps", "--all", "--quiet", "--filter", f"name={name}"]
+    while left := subprocess.run(listing, capture_output=True, timeout=60, check=True).stdout:
+        assert time.monotonic() < deadline + 20, left
+        time.sleep(0.1)
+
+
+def test_an_image_that_is_missing_is_named(engine: list[str]) -> None:
+    name, image = engine
+    # Neither of these asks a registry that is far away.
+    missing = "localhost/spadelab:nowhere" if name == "docker" else "/nowhere/root"
+    assert has_image(name, image) and not has_image(name, "localhost/spadelab:nowhere")
+    with pytest.raises(
+        SandboxUnavailable, match=rf"\({name}: .*Error.*mend {name} or sandbox.image \({missing}"
+    ):
+        Sandbox(name, workers=1, image=missing)
 
 
 def test_the_command_line_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,15 +243,21 @@ def test_an_engine_that_is_missing_or_ill_is_named(place: Path) -> None:
     with pytest.raises(SandboxUnavailable, match=r"^docker does not answer \(Cannot connect to the daemon\)"):
         Sandbox("docker", workers=1)
     program(place / "docker", "exec /bin/sleep 60")
-    assert "no answer within 0.2 s" in find_fault("docker", 0.2)
+    assert "no answer within 0.2 s" in find_fault("docker", seconds=0.2)
     program(place / "docker", "exit 0")
-    assert find_fault("docker") == ""
+    assert find_fault("docker", "python:3.11") == ""
+    with pytest.raises(SandboxUnavailable, match=r"^docker starts no folder, .* is /srv/root: make"):
+        Sandbox("docker", workers=1, image="/srv/root")
 
 
 def test_a_container_that_does_not_start_says_why(place: Path) -> None:
     program(place / "podman", '[ "$1" = version ] || { echo "Error: no such image" >&2; exit 125; }')
     with pytest.raises(SandboxUnavailable, match=r"podman: Error: no such image\): mend podman"):
         Sandbox("podman", workers=1)
+    advice = "echo 'docker: no space left' >&2; echo >&2; echo \"Run 'docker run --help' for more\" >&2"
+    program(place / "docker", f'[ "$1" = version ] || {{ {advice}; exit 125; }}')
+    with pytest.raises(SandboxUnavailable, match=r"\(docker: no space left\): mend .* \(python:3"):
+        Sandbox("docker", workers=1)
 
 
 def test_auto_asks_the_engines_last_and_only_those_that_answer(place: Path) -> None:

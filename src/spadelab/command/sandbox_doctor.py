@@ -59,7 +59,7 @@ def examine(backend: str | None, image: str | None, as_json: bool) -> int:
 def _survey(backend: str, image: str | None, place: Place, able: Capabilities) -> Finding:
     """As `_test`, but no image is downloaded for it."""
     wanted = image or default_image()
-    if backend in ENGINES and not find_fault(backend) and not has_image(backend, wanted):
+    if backend in ENGINES and not find_fault(backend, image) and not has_image(backend, wanted):
         reason = f"not tried: the image {wanted} is not here"
         return Finding(backend, False, reason, f"{backend} pull {wanted}, then --backend {backend} tests it")
     return _test(backend, image, place, able)

@@ -29,8 +29,8 @@ _PACKAGES = f"{JAIL_FOLDER}/packages"
 _PROBE_SECONDS = 10.0
 
 
-def find_fault(engine: str, seconds: float = 10.0) -> str:
-    """Why `engine` cannot be used here; "" when it answers within `seconds`."""
+def find_fault(engine: str, image: str | None = None, seconds: float = 10.0) -> str:
+    """Why `engine` cannot be used here, or not with `image`; "" when it answers within `seconds`."""
     if sys.platform != "linux":
         return f"{engine}: the jail's socket does not reach into a virtual machine; run spadelab on Linux"
     path = shutil.which(engine)
@@ -45,6 +45,8 @@ def find_fault(engine: str, seconds: float = 10.0) -> str:
     if answer.returncode:
         reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
         return f"{engine} does not answer ({reason})"
+    if engine == "docker" and image and image.startswith("/"):
+        return f"docker starts no folder, and sandbox.image is {image}: make an image of it (docker import)"
     return ""
 
 
@@ -111,6 +113,10 @@ def build_walls(engine: str) -> list[str]:
         # SELinux keeps containers from the host's files and sockets: here from the zygote and the door.
         *("--security-opt", "label=disable"),
         *("--memory", f"{memory}b", "--cpus", str(min(2, os.cpu_count() or 1)), "--pids-limit", "1024"),
+        # As in `jail`, where only root may set it for a container's user.
+        *("--oom-score-adj", "1000"),
+        # Not even /dev/shm and /dev/mqueue can be written to.
+        *("--ipc", "none", "--ulimit", "msgqueue=0:0"),
         # The engines' own defaults may lie above what they are allowed here; the zygote sets lower ones.
         *("--ulimit", "nofile=1024:1024", "--ulimit", f"nproc={processes}:{processes}"),
         # podman would mount writable folders, and lend the host's proxy settings, which may hold passwords.

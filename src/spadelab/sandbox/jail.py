@@ -94,8 +94,9 @@ class Jail:
         with errors:
             if not message:
                 text = errors.read(65536).decode("utf-8", "replace")
-                lines = [line for line in text.strip().splitlines() if "--help" not in line]
-                raise SandboxUnavailable(f"{self.backend}: {(lines or ['no reason given'])[-1]}")
+                lines = [line for line in text.splitlines() if line.strip() and "--help" not in line]
+                reason = (lines or ["no reason given"])[-1].removeprefix(f"{self.backend}: ")
+                raise SandboxUnavailable(f"{self.backend}: {reason}")
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         self._control.settimeout(_ANSWER_SECONDS)
         self.zygote, user, _ = _CREDENTIALS.unpack(ancillary[0][2])

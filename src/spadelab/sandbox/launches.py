@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .backends import Flavour, Launch, find_bwrap, launch_bwrap, launch_plain
-from .container import ENGINES, find_fault, launch_container
+from .container import ENGINES, default_image, find_fault, launch_container
 from .jail import Jail
 from .jobs import SandboxUnavailable
 
@@ -29,7 +29,7 @@ def start_jail(backend: str, flavour: Flavour, image: str | None = None) -> Jail
             return jail
     except FileNotFoundError as error:
         raise SandboxUnavailable(f"there is no system-call filter for this machine ({error})") from None
-    raise SandboxUnavailable(_advise(backend, reasons))
+    raise SandboxUnavailable(_advise(backend, reasons, image or default_image()))
 
 
 def list_launches(backend: str, flavour: Flavour, image: str | None = None) -> Iterator[Launch]:
@@ -45,7 +45,7 @@ def list_launches(backend: str, flavour: Flavour, image: str | None = None) -> I
     for engine in ENGINES:
         if backend not in ("auto", engine):
             continue
-        fault = find_fault(engine)
+        fault = find_fault(engine, image)
         if not fault:
             yield from launch_container(engine, flavour, image)
         elif backend == engine:
@@ -54,9 +54,9 @@ def list_launches(backend: str, flavour: Flavour, image: str | None = None) -> I
         yield launch_plain("unsafe", flavour)
 
 
-def _advise(backend: str, reasons: Sequence[str]) -> str:
+def _advise(backend: str, reasons: Sequence[str], image: str) -> str:
     if backend in ENGINES:
-        cure = f'mend {backend} or sandbox.image, or write sandbox.executor_type "auto"'
+        cure = f'mend {backend} or sandbox.image ({image}), or write sandbox.executor_type "auto"'
     else:
         cure = (
             "allow unprivileged user namespaces, use a kernel with Landlock (5.13 or later), or start docker "

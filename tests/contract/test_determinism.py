@@ -56,8 +56,29 @@ HASH = (
     "list(frozenset(map(str, x)))[:1]",
     "next(iter({str(i) for i in range(9)}))",
 )
+COLLECTOR = (
+    "os.sys.modules['gc'].get_count()",
+    "str(os.sys.modules['gc'].get_stats())",
+    "len(os.sys.modules['gc'].get_objects())",
+    "await_collection()",
+)
+CYCLES = """
+def await_collection():
+    dead, born = [], 0
+    class Cycle:
+        def __del__(self): dead.append(born)
+    while not dead:
+        cycle = Cycle()
+        cycle.me = cycle
+        born += 1
+    return dead[0]
+"""
 PLAIN = (
     "os.getpid()",
+    "os.getuid()",
+    "os.cpu_count()",
+    "tuple(os.times())",
+    "random.Random.__base__().random()",
     "os.sys.modules['_thread'].get_native_id()",
     "sorted(map(str, x))",
     "sum(x)",
@@ -155,6 +176,14 @@ def test_another_stream_changes_everything(group: Sequence[str], sandbox: Sandbo
     for expression, *rows in zip(group, *runs, strict=True):
         assert rows[0] == rows[-1]
         assert len({str(row) for row in rows}) > 1, expression
+
+
+def test_the_collector_runs_at_the_same_moment(sandbox: Sandbox, others: Sandbox) -> None:
+    stream = random.Random(23)
+    sources = [generate(stream, COLLECTOR, HEAD + CYCLES) for _ in range(60)]
+    once = answers(sandbox, jobs_of(sources))
+    apart = [answers(others, [job])[0] for job in jobs_of(sources)]
+    assert once == apart and len({str(row) for row in once}) > 20
 
 
 def test_packages_replay_too(sandbox: Sandbox, others: Sandbox) -> None:

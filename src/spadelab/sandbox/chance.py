@@ -43,23 +43,26 @@ class Chance:
 
     def install(self) -> None:
         """Put this source in the place of the system's, where Python code looks for it."""
-        draw, seed = self._source.randbytes, random.Random.seed
+        draw = self._source.randbytes
+        base: Any = random.Random.__base__  # seeds itself from the system when it is called
+        seed = base.seed
 
-        def seed_from_here(generator: random.Random, a: Any = None, version: int = 2) -> None:
-            seed(generator, self._source.getrandbits(64) if a is None else a, version)
+        def seed_from_here(generator: random.Random, a: Any = None) -> None:
+            seed(generator, self._source.getrandbits(64) if a is None else a)
 
         os.urandom = random._urandom = draw  # type: ignore[attr-defined]
         os.getrandom = lambda size, flags=0: draw(size)
-        random.Random.seed = seed_from_here  # type: ignore[method-assign, assignment]
-        random.seed = random._inst.seed
+        base.seed = base.__init__ = seed_from_here
         self._install_clock()
 
     def _install_clock(self) -> None:
+        os.environ.clear()
         os.environ["TZ"] = "UTC0"
         time.tzset()
         for name in _CLOCKS:
             setattr(time, name, lambda: self._look() / 10**9)
             setattr(time, name + "_ns", self._look)
+        os.times = lambda: os.times_result((0.0, 0.0, 0.0, 0.0, self._look() / 10**9))
         time.clock_gettime = lambda clock: self._look() / 10**9
         time.clock_gettime_ns = lambda clock: self._look()
         for name, given in _TODAY:

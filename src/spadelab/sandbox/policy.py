@@ -3,7 +3,8 @@
 Only developers run this file (`python -m spadelab.sandbox.policy` rewrites `filters/*.bpf`); users
 load the committed bytes, so libseccomp is never needed at run time. The lists are those measured in
 the attack suite: the child may compute, allocate, read its channel and exit, and nothing else; there
-is no system call by which it could open, send, signal or start anything.
+is no system call by which it could open, send, signal or start anything, and none that tells one machine,
+user or run from another but the clock.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 CHILD_ALLOWED = """
 read write readv writev munmap brk mremap rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack
-set_robust_list rseq sched_yield nanosleep gettimeofday time getuid geteuid getgid getegid getrandom exit
-exit_group restart_syscall poll ppoll getrusage times close
+set_robust_list rseq sched_yield nanosleep gettimeofday time exit exit_group restart_syscall poll ppoll close
 """
 
 # Answered with another errno than EPERM so that libraries take their documented fallback. No error at all
@@ -115,7 +115,6 @@ def build_child(architecture: int) -> bytes:
         builder.add("madvise", _ALLOW, (2, _INT, advice))
     # A shared futex in a file that others have mapped as well would wake them: a channel between children.
     builder.add("futex", _ALLOW, (1, _FUTEX_PRIVATE, _FUTEX_PRIVATE))
-    builder.add("sched_getaffinity", _ALLOW, (0, _INT, 0))
     # Negative clocks are the CPU time of other processes.
     for name in ("clock_gettime", "clock_getres", "clock_nanosleep"):
         builder.add(name, _ALLOW, (0, _CLOCKS, 0))

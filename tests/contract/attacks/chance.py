@@ -5,7 +5,7 @@ The values are those of stream 0: the same in every zygote, on every backend, fo
 
 from __future__ import annotations
 
-from .attack import gives
+from .attack import blocked, denied, gives
 
 ATTACKS = (
     gives("module random", "return random.random()", "0.5085564002410423"),
@@ -16,6 +16,20 @@ ATTACKS = (
     gives("urandom", "return os.urandom(4).hex()", "'5594aa6b'"),
     gives("urandom by random", "return random._urandom(4).hex()", "'5594aa6b'"),
     gives("getrandom", "return os.getrandom(4).hex()", "'5594aa6b'"),
+    gives("generator below the generator", "return random.Random.__base__().random()", "0.43767844202843365"),
+    gives(
+        "reseeded below the generator",
+        "r = random.Random(1)\nrandom.Random.__base__.seed(r)\nreturn r.random()",
+        "0.43767844202843365",
+    ),
+    gives("generator with a seed", "return random.Random('spade').random()", "0.02384068086772695"),
+    denied("entropy of the kernel", "return mods['posix'].getrandom(4)"),
+    denied("urandom of the kernel", "return mods['posix'].urandom(4)", "'/dev/urandom'"),
+    blocked("getrandom", 318, 0, 0, 0),
+    denied("use of the processor", "return resource.getrusage(0)"),
+    blocked("times", 100, 0),
+    gives("times of the process", "return tuple(os.times())", "(0.0, 0.0, 0.0, 0.0, 1875664266.087349)"),
+    gives("environment", "return dict(os.environ)", "{'TZ': 'UTC0'}"),
     gives("time", "return mods['time'].time()", "1875664266.087349"),
     gives("time in nanoseconds", "return mods['time'].time_ns()", "1875664266087349000"),
     gives("monotonic", "return mods['time'].monotonic()", "1875664266.087349"),

@@ -85,7 +85,7 @@ ATTACKS = (
         "refer = mods['gc'].get_referents\n"
         "near = refer(*mods['gc'].get_objects())\n"
         "texts = [str(o) for o in (*near, *refer(*near)) if type(o) in (str, bytes)]\n"
-        "words = (('spadelab', 'canary', 'secret'), ('OPENBLAS', 'NUM', 'THREADS'))\n"
+        "words = (('spadelab', 'canary', 'secret'), ('perf', 'counter'))\n"
         "return [any('_'.join(word) in text for text in texts) for word in words]",
         "[False, True]",
     ),

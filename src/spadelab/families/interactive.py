@@ -17,6 +17,7 @@ from spadelab.models.local import LocalModel
 from spadelab.play.conversation import Conversation
 from spadelab.play.hints import draw_hints, has_hint
 from spadelab.play.interactive import Instance, play_instances
+from spadelab.play.transfer import disqualify
 from spadelab.records import Admission, Demonstration, Draft, Environment, Episode, Generation
 from spadelab.rng import Streams
 from spadelab.roles.briefing import InteractiveRequest, demonstrate, interactive_prompt, repair_prompt
@@ -108,7 +109,10 @@ class InteractiveFamily:
         return drafts
 
     def play(self, model: LocalModel, environments: Sequence[Environment], streams: Streams) -> list[Episode]:
-        """`solver.rollouts` instances of each environment; the hinted arm on the same seeds."""
+        """`solver.rollouts` instances of each environment; the hinted arm on the same seeds.
+
+        An environment whose wins transfer to other seeds breaks: see `disqualify`.
+        """
         settings, limits = self.settings, self.gates.limits
         seeds, generator = streams.python("instances"), streams.torch("solver")
         plain = [
@@ -117,9 +121,11 @@ class InteractiveFamily:
         hints = self._hint(model, plain, streams) if settings.credit.hinted else [""] * len(plain)
         hinted = [Instance(i.environment, i.seed, hint) for i, hint in zip(plain, hints, strict=True) if hint]
         rule = settings.credit.return_rule
-        return play_instances(
+        played = play_instances(
             model, [*plain, *hinted], settings.solver, self.sandbox, limits, generator, rule=rule
         )
+        written = {environment.id: environment for environment in environments}
+        return disqualify(played, written, self.sandbox, limits, self.gates.max_trivial_rate)
 
     def copies(self, environments: Sequence[Environment]) -> Mapping[str, float]:
         """Share of the batch that are near copies of each environment, itself not counted, by id."""

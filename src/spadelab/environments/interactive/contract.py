@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from spadelab.environments.scopes import walk
 from spadelab.environments.trials import Rejected
 
 FAMILY = "interactive"
@@ -31,6 +32,8 @@ SKILLS = (
 FIELDS = ("NAME", "SUMMARY", "SKILL", "MAX_TURNS", "ACTION_FORMAT")
 MAX_TURNS = 100
 MAX_FIELD_CHARS = 500
+MAX_WORDS = 48
+MAX_WORD_CHARS = 40
 
 _METHODS = ("reset", "step", "solution")
 # Appended to the module in the jail. What plays several instances in one process, turn by turn, serves the
@@ -103,7 +106,10 @@ def _spade_turns(_number, _seed, _actions, _turns, _after, _record):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a module says of itself; `skill` is lower case with underscores."""
+    """What a module says of itself; `skill` is lower case with underscores.
+
+    `words`: short texts and whole numbers that the module holds, at most MAX_WORDS.
+    """
 
     class_name: str
     name: str
@@ -112,6 +118,7 @@ class Manifest:
     max_turns: int
     action_format: str
     has_hint: bool
+    words: tuple[str, ...] = ()
 
 
 def read_manifest(tree: ast.Module) -> Manifest:
@@ -151,6 +158,7 @@ def read_manifest(tree: ast.Module) -> Manifest:
         turns,
         str(action_format),
         "hint" in methods,
+        _words(tree),
     )
 
 
@@ -162,6 +170,14 @@ def skill_slug(skill: str) -> str:
 def jailed_source(source: str, class_name: str) -> str:
     """The module with the functions through which the session calls it, for `Sandbox.open`."""
     return source + _ADAPTER.format(name=class_name)
+
+
+def _words(tree: ast.Module) -> tuple[str, ...]:
+    nodes = walk(tree)
+    inner = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in walk(node)}
+    values = [n.value for n in nodes if isinstance(n, ast.Constant) and id(n) not in inner]
+    texts = [str(v).strip() for v in values if isinstance(v, str) or (type(v) is int and v.bit_length() < 64)]
+    return tuple(text for text in dict.fromkeys(texts) if 0 < len(text) <= MAX_WORD_CHARS)[:MAX_WORDS]
 
 
 def _literals(body: list[ast.stmt]) -> dict[str, object]:

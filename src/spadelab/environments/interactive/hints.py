@@ -32,6 +32,7 @@ _CODE = re.compile(
     re.MULTILINE,
 )
 _TOKEN = re.compile(r"[^\W_]+")
+_FIGURES = re.compile(r"\d+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ANNOUNCED = (
     r"\b(?:answer|choose|option|pick|press|play|type|say|enter|letter|reply|write|select|is|action)\b"
@@ -120,8 +121,9 @@ def _names(hint: str, words: list[str], piece: str) -> bool:
     text = "".join(tokens)
     if _NUMBER.fullmatch(digits_for_words(plain.casefold())):
         forms = other_forms(int(text)) if len(tokens) == 1 and len(text) < 12 and int(text) else []
-        spelled = len(text) > 1 and text in _spaced(words)
-        return _contains(words, tokens) or spelled or any(form in words for form in forms)
+        figures = _FIGURES.findall(" ".join(words))
+        spelled = len(text) > 1 and (text in _spaced(words) or text == "".join(figures))
+        return _contains(words, tokens) or text in figures or spelled or any(form in words for form in forms)
     if len(text) <= _SHORT and text.isascii():
         quoted = rf"[\"'`“‘(\[]\s*{re.escape(plain)}\s*[\"'`”’)\]]"
         told = rf"{_ANNOUNCED}\W+(?i:{re.escape(plain)})(?![\w'’]|\s+[a-z])"
@@ -150,17 +152,21 @@ def _spaced(words: Sequence[str]) -> str:
 
 def _is_encoded(hint: str, words: list[str], secret: str) -> bool:
     text = "".join(_tokens(secret))
-    if len(text) < 3:
+    if len(text) < 2:
         return False
     raw = secret.strip().encode()
+    forms = {form for plain in (raw, raw.lower(), raw.upper()) for form in (plain, base64.b64encode(plain))}
+    encoders = (base64.b64encode, base64.b32encode, base64.b85encode)
+    coded = {encode(form).decode().rstrip("=") for form in forms for encode in encoders}
+    if any(code in hint if len(code) > 3 else code in hint.split() for code in coded):
+        return True
+    if _contains(words, [str(ord(sign)) for sign in text]):
+        return True
     letters = "".join(words)
     turned = text[::-1]
     codes = [codecs.encode(text, "rot13"), raw.hex(), text.encode().hex()]
-    coded = [base64.b64encode(form).decode().rstrip("=") for form in (raw, raw.lower(), raw.upper())]
     if turned != text and (
         turned in words or turned in _spaced(words) or (len(turned) > 3 and turned in letters)
     ):
-        return True
-    return any(code in letters for code in codes if not code.isdigit() or len(code) > 3) or any(
-        code in hint for code in coded if len(code) > 3
-    )
+        return len(text) > 2
+    return len(text) > 2 and any(code in letters for code in codes if not code.isdigit() or len(code) > 3)

@@ -17,6 +17,8 @@ _VALUES = {word: i for i, word in enumerate(_SMALL.split())} | {
 _ENGLISH = re.compile(
     rf"\b(?:{'|'.join([*_VALUES, 'hundred'])})(?:[\s-]+(?:and\s+)?(?:{'|'.join([*_VALUES, *_SCALES])}))*\b"
 )
+_WORD = re.compile("|".join(_SMALL.split()[:10]))
+_GLUED = re.compile(rf"\b(?:{_WORD.pattern}){{2,}}\b")
 
 # fmt: off
 _ROMAN = {
@@ -24,14 +26,19 @@ _ROMAN = {
     "v": 5, "iv": 4, "i": 1,
 }
 # fmt: on
-_FIGURES = {sign: i for i, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-_POWERS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+_FIGURES = {
+    sign: i
+    for signs in ("零一二三四五六七八九", "〇壹贰叁肆伍陆柒捌玖", "零壹貳參肆伍陸柒捌玖")
+    for i, sign in enumerate(signs)
+} | {"两": 2, "兩": 2}
+_POWERS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "拾": 10, "佰": 100, "仟": 1000, "萬": 10_000}
 _CHINESE = re.compile(f"[{''.join([*_FIGURES, *_POWERS])}]+")
 
 
 def digits_for_words(text: str) -> str:
-    """Text in lower case with "forty-two" as "42", "四十二" as "42", "四二" as "42", "٤٢" as "42"."""
-    text = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
+    """Text in lower case with "forty-two" as "42", "四十二" as "42", "四二", "٤٢" or "➃➁" as "42"."""
+    text = "".join(str(unicodedata.digit(sign)) if sign.isdigit() else sign for sign in text)
+    text = _GLUED.sub(lambda match: " ".join(_WORD.findall(match[0])), text)
     text = _ENGLISH.sub(lambda match: f" {_read_english(match[0])} ", text)
     return _CHINESE.sub(lambda match: f" {_read_chinese(match[0])} ", text)
 
@@ -79,7 +86,7 @@ def _read_chinese(signs: str) -> str:
     for sign in signs:
         if sign in _FIGURES:
             figure = _FIGURES[sign]
-        elif sign == "万":
+        elif _POWERS[sign] == 10_000:
             total, group, figure = (total + group + figure) * 10_000, 0, 0
         else:
             group, figure = group + (figure or 1) * _POWERS[sign], 0

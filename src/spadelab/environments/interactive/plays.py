@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 
 from spadelab.environments.interactive.session import (
     SLACK,
-    WIN,
     Fault,
     Session,
     accept_reset,
     accept_step,
-    episode_return,
     legal_action,
     reset_call,
     step_call,
@@ -59,7 +57,7 @@ class Play:
     @property
     def won(self) -> bool:
         """Terminated with a return of 1."""
-        return self.fault is None and self.session.terminated and episode_return(self.session) >= WIN
+        return self.session.won
 
     @property
     def gain(self) -> float:

@@ -3,7 +3,8 @@ instances, random players, and odd but legal actions.
 
 A policy is named "group:detail". Groups: "solution", "junk" (the same action for ever, whatever the
 environment), "borrowed" (what solves other seeds), "own" (one action of the solution for ever), "sweep"
-(enumerations), "random" (on further seeds), "odd".
+(enumerations), "copy" (parts of the opening), "text" (words of the module, and what a solver might say of any
+environment), "sink" (actions that hold several answers), "random" (on further seeds), "odd".
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ LONGEST = 32
 _JUNK = ("", "zzzz", "0", "1", "yes")
 _QUICK_JUNK = ("done", "A", "no")
 _BORROWED = 6
+_AT_ONCE = 8
+"""Texts in one episode: some do no harm to each other, many would be a search."""
 # fmt: off
+# What a solver might say who has no idea.
+_REPLIES = (
+    "I do not know.", "What?", "ok", "help", "42", "YES", "Let me think about it step by step.", "No!",
+    "The answer is 5.", "x" * 60, "x" * 400, "hello", "I think it is five", "please", "pass", "-7", "0.5",
+    "007", "[1]", "win", "look", "a b c d e f g h", "north", "abcdefgh", "1000", "é", "ABC", "x = 1",
+)
 _ODD = (
     "", "-1", "1.5", "99999999999999999999999999", "nan", "inf", "²", "1e999", "½", "٣", "a\nb\n\nc", "None",
     "1_0", "0x1F", "NUL \x00 here", "tab\there", "第一步：向左走", "true", "É", "HELP ME", "{}", "[]",
@@ -36,7 +45,7 @@ _ODD = (
 )
 # fmt: on
 # Of each group of plays one in so many is repeated: strides that come to every gate seed.
-_REPEATED = {"borrowed": 10, "junk": 10, "random": 7, "odd": 25, "solution": 3}
+_REPEATED = {"borrowed": 10, "junk": 10, "random": 7, "odd": 25, "solution": 3, "text": 10, "copy": 10}
 _WORD = re.compile(r"[^\W_]+|-?\d+")
 
 
@@ -68,6 +77,9 @@ def plan_probes(manifest: Manifest, instances: Sequence[Instance]) -> list[Play]
     for number, instance in enumerate(probed):
         others = [*instances[number + 1 :], *instances[:number]]
         plays += _plan_informed(manifest, instance, others)
+        plays += _plan_texts(manifest, instance)
+    for instance in instances:
+        plays += _plan_sinks(manifest, instance, instances)
     return plays
 
 
@@ -94,8 +106,8 @@ def plan_odd(manifest: Manifest, instances: Sequence[Instance]) -> list[Play]:
         half = instance.solution[: len(instance.solution) // 2]
         middle = odd[number::PROBED] if half else []
         turned = odd[number % 2 :] + odd[: number % 2]
-        scripts = [*_pair(turned), *((*half, *pair) for pair in _pair(middle))]
-        plays += [_make(manifest, instance, "odd", script) for script in scripts]
+        plays += [_make(manifest, instance, "odd", pair) for pair in _pair(turned)]
+        plays += [_make(manifest, instance, "odd:middle", (*half, *pair)) for pair in _pair(middle)]
     return plays
 
 
@@ -143,6 +155,39 @@ def _plan_informed(manifest: Manifest, instance: Instance, others: Sequence[Inst
             _make(manifest, instance, "sweep:numbers", numbers[1:] if manifest.max_turns < 9 else numbers)
         )
     return plays
+
+
+def _plan_texts(manifest: Manifest, instance: Instance) -> list[Play]:
+    """Players that copy from the opening, read the module or say anything, some texts an episode."""
+    if manifest.action_format == "tool_call":
+        return []
+    words = _WORD.findall(instance.opening)
+    lines = [line.strip() for line in instance.opening.splitlines() if line.strip()]
+    numbers = [word for word in words if word.lstrip("-").isdecimal()]
+    size = min(_AT_ONCE, manifest.max_turns)
+    copies = {f"words {i}": words[i : i + size] for i in range(0, min(len(words), LONGEST), size)}
+    ends = {"last words": words, "last numbers": numbers, "last lines": lines}
+    copies |= {name: row[::-1][:size] for name, row in ends.items()}
+    copies |= {"numbers": numbers[:size], "lines": lines[:size]}
+    plays = [_make(manifest, instance, f"copy:{name}", row) for name, row in copies.items() if row]
+    texts = list(dict.fromkeys((*manifest.words, *_REPLIES)))
+    rows = -(-len(texts) // size)  # neighbours in the module (options, directions) come to different rows
+    return plays + [_make(manifest, instance, f"text:{i}", texts[i::rows]) for i in range(rows)]
+
+
+def _plan_sinks(manifest: Manifest, instance: Instance, instances: Sequence[Instance]) -> list[Play]:
+    """The solution with each action between two of other instances, as if all answers were right at once."""
+    others = [a for one in instances if one.seed != instance.seed for a in one.solution]
+    rows = [[a for a in dict.fromkeys(others) if a != action][:2] for action in instance.solution]
+    if manifest.action_format == "tool_call" or any(len(row) < 2 for row in rows):
+        return []
+    pairs = list(zip(rows, instance.solution, strict=True))
+    return [
+        _make(
+            manifest, instance, f"sink:{name}", [sign.join((row[0], action, row[1])) for row, action in pairs]
+        )
+        for name, sign in (("space", " "), ("comma", ","), ("line", "\n"))
+    ]
 
 
 def _make(

@@ -72,6 +72,11 @@ class Session:
         return bool(self.steps) and self.steps[-1].terminated
 
     @property
+    def won(self) -> bool:
+        """Terminated with a return of 1, without a fault."""
+        return self.fault is None and self.terminated and episode_return(self) >= WIN
+
+    @property
     def truncated(self) -> bool:
         """Whether the episode ran out of turns, by its own account or by MAX_TURNS."""
         return not self.terminated and bool(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from spadelab.environments.interactive.contract import Manifest
 from spadelab.environments.interactive.hints import check_hint
+from spadelab.environments.interactive.places import have_place
 from spadelab.environments.interactive.plays import Play
 from spadelab.environments.interactive.probes import PROBED, Instance
 from spadelab.environments.interactive.session import SLACK, WIN, Fault, Session, episode_return
@@ -25,7 +25,6 @@ _CODES = {
 }
 THOUGHTLESS = ("junk", "borrowed", "sweep", "random:actions", "random:words")
 """Groups of probes that do not look at the instance."""
-_TOKEN = re.compile(r"[^\W_]+")
 
 
 @dataclass(slots=True)
@@ -143,20 +142,23 @@ def check_nontrivial(evidence: Evidence, most: float) -> None:
             raise Rejected("trivial", f"on seed {seed} every action wins, or it is won before it begins")
     fewest = max(2, min(PROBED, len(evidence.instances) - 1))
     policies = defaultdict(list)
-    for play in evidence.of("junk", "borrowed", "sweep"):
+    for play in evidence.of("junk", "borrowed", "sweep", "copy", "text", "sink"):
         policies[play.policy].append(play)
+    for play in evidence.of("odd"):
+        if play.policy == "odd" and play.session.steps:
+            policies[f"junk:{play.session.steps[-1].action}"].append(play)
     for policy, plays in policies.items():
         seeds = {play.seed for play in plays}
         if len(seeds) >= fewest and {play.seed for play in plays if play.won} == seeds:
-            raise Rejected("trivial", f"{_describe(policy)} wins on every seed")
+            code = "answer_shown" if policy.startswith("copy") else "trivial"
+            raise Rejected(code, f"{_describe(policy)} wins on every seed")
     if _shows_answer(evidence):
         raise Rejected(
             "answer_shown", "the winning actions always stand at the same place of the observation"
         )
     for group in THOUGHTLESS:
         rate, count = _win_rate(evidence, group)
-        # What a true rate of `most` hardly reaches: of 0.25 three wins on 3 or 4 seeds, 10 on 24.
-        if count and rate > most + 1.7 * _deviation(most, count):
+        if beyond_luck(rate, count, most):
             raise Rejected("trivial", f"{_describe(group)} wins {rate:.0%} of the episodes")
 
 
@@ -214,8 +216,12 @@ def _win_rate(evidence: Evidence, group: str) -> tuple[float, int]:
     return math.fsum(rates) / max(1, len(rates)), len(rates)
 
 
-def _deviation(rate: float, samples: int) -> float:
-    return math.sqrt(rate * (1 - rate) / samples)
+def beyond_luck(rate: float, count: int, most: float) -> bool:
+    """Whether a win rate over `count` seeds is more than a true rate of `most` (in [0, 1]) hardly reaches.
+
+    Of 0.25 that is three wins on 3 or 4 seeds, 10 on 24.
+    """
+    return count > 0 and rate > most + 1.7 * math.sqrt(most * (1 - most) / count)
 
 
 def _timeout_pays(evidence: Evidence) -> bool:
@@ -246,32 +252,22 @@ def _shows_answer(evidence: Evidence) -> bool:
         seen = [session.opening, *(step.observation for step in session.steps)]
         pairs += [(text, step.action) for text, step in zip(seen, session.steps, strict=False)]
     whole = [(session.opening, " ".join(step.action for step in session.steps)) for session in evidence.alone]
-    if _have_place(pairs) or _have_place(whole):
+    if have_place(pairs) or have_place(whole):
         return True
     openings = {session.seed: session.opening for session in evidence.alone}
     own = evidence.of("own")
     shortcuts = {play.seed: (openings[play.seed], str(play.actions[0])) for play in own if play.won}
-    if len(shortcuts) == len({play.seed for play in own}) and _have_place(shortcuts.values()):
+    if len(shortcuts) == len({play.seed for play in own}) and have_place(shortcuts.values()):
         return True
     answers = {session.seed: session.steps[0].action for session in evidence.alone if len(session.steps) == 1}
-    mistakes = [play for play in evidence.of("junk") if play.policy == "junk:zzzz"]
-    told = [
-        (play.session.steps[0].observation, answers[play.seed])
-        for play in mistakes
-        if play.seed in answers and not play.session.terminated
-    ]
-    return len(told) == len(mistakes) and _have_place(told)
-
-
-def _have_place(pairs: Iterable[tuple[str, str]]) -> bool:
-    """Whether, in all (text, action), the action begins at the same word counted from either end."""
-    places: set[tuple[int, bool]] | None = None
-    for text, action in pairs:
-        wanted, words = _TOKEN.findall(action.casefold()), _TOKEN.findall(text.casefold())
-        starts = [i for i in range(len(words)) if wanted and words[i : i + len(wanted)] == wanted]
-        found = {(i, False) for i in starts} | {(len(words) - i, True) for i in starts}
-        places = found if places is None else places & found
-    return bool(places)
+    told: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
+    mistakes = [play for play in evidence.of("junk") if play.policy != "junk:echo"]
+    for play in mistakes:
+        for turn, step in enumerate(play.session.steps[: play.max_turns - 1]):
+            if play.seed in answers and not step.terminated and not step.truncated:
+                told[play.policy, turn].append((step.observation, answers[play.seed]))
+    seeds = len({play.seed for play in mistakes})
+    return any(len(pairs) == seeds and have_place(pairs) for pairs in told.values())
 
 
 def _by_seed(plays: Iterable[Play]) -> dict[int, list[Play]]:
@@ -291,6 +287,9 @@ def _describe(policy: str) -> str:
         ("borrowed", "what solves another seed"),
         ("sweep:words", "playing each word of the observation"),
         ("sweep", "counting or trying every word"),
+        ("copy:", "playing these of the opening, "),
+        ("text", "saying what any solver might say, or words of the module,"),
+        ("sink", "an action that holds several answers"),
         ("random", "random play"),
     )
     start, text = next((start, text) for start, text in names if policy.startswith(start))

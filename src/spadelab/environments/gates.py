@@ -18,6 +18,7 @@ from spadelab.environments.syntax import (
     find_entry,
     find_forbidden,
     parse_program,
+    reads_input,
     task_key,
 )
 from spadelab.environments.tasks import KINDS, make_environment
@@ -179,7 +180,7 @@ def _check_static(candidate: _Candidate, importable: Container[str]) -> None:
 def _read_inputs(candidate: _Candidate, settings: GateSettings) -> None:
     if candidate.draft.kind == "induction":
         written = [text for block in candidate.blocks for text in _read_lists(block)]
-        candidate.inputs = tuple(dict.fromkeys(written))[: settings.induction_pairs]
+        candidate.inputs = _drop_equal(written, settings.induction_pairs)
         fewest = settings.min_induction_pairs
         if len(candidate.inputs) < fewest:
             raise Rejected("too_few_inputs", f"at least {fewest} different inputs are wanted")
@@ -187,6 +188,16 @@ def _read_inputs(candidate: _Candidate, settings: GateSettings) -> None:
         candidate.inputs = (_read_only_list(candidate.blocks[0]),)
     if max(map(len, candidate.inputs)) > settings.max_output_chars:
         raise Rejected("too_long", f"an input has more than {settings.max_output_chars} characters")
+
+
+def _drop_equal(written: Sequence[str], most: int) -> tuple[str, ...]:
+    """The first `most`, without what equals an earlier one: a table of f(1) knows f(True) and f(1.0)."""
+    kept: dict[str, tuple[object, ...]] = {}
+    for text in dict.fromkeys(written):
+        arguments = parse_arguments(text)
+        if len(kept) < most and arguments not in kept.values():
+            kept[text] = arguments
+    return tuple(kept)
 
 
 def _read_only_list(block: str) -> str:
@@ -243,6 +254,9 @@ def _check_outputs(candidate: _Candidate, trials: Trials, settings: GateSettings
             raise Rejected(
                 "constant_induction", "all hidden inputs give the same output: a constant would win"
             )
+    entry = find_entry(candidate.tree)
+    if candidate.draft.kind == "abduction" and entry and not reads_input(entry):
+        raise Rejected("constant_abduction", "the program does not look at its input: any input would win")
     shown = [*outputs, *(part for pair in trials.trace for part in pair)]
     if any(map(has_markup, shown)):
         raise Rejected("forbidden", "tags of the answer format appear among the values")

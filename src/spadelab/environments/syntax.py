@@ -63,6 +63,13 @@ def find_entry(tree: ast.Module) -> ast.FunctionDef | None:
     return named[-1] if named else None
 
 
+def reads_input(entry: ast.FunctionDef) -> bool:
+    """Whether some parameter of the function is looked at in its body."""
+    nodes = [node for statement in entry.body for node in walk(statement)]
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    return any(isinstance(node, ast.arg) and node.arg in read for node in walk(entry.args))
+
+
 def find_forbidden(tree: ast.Module, allowed: Container[str]) -> str:
     """The reason why a program is refused before it runs, "" when nothing was found.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,13 @@ from .canaries import CanaryResult
 from .jobs import Call, Job, Outcome, SandboxUnavailable
 from .parcel import Parcel, Report, fail
 from .sandbox import Child, Sandbox
-from .service import Answer, Load, Service, ServiceError
+from .service import Answer, Load, Service, ServiceAway, ServiceError
 
 WORKERS = 8
 _BATCH = 16
 _LONGEST_BATCH = 120.0
 _PROBES = 3
+_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)  # as long as a service takes to start anew
 _FORTUNES = ("wall_timeout", "cpu_timeout", "jail_died", "unavailable")
 _TRAILS = ("leave a file for the next run", "leave a process for the next run")
 _CURE = "the service does not keep runs apart; set `isolation: lite` in its configuration or give each a VM"
@@ -54,6 +56,8 @@ class RemoteSandbox(Sandbox):
         self._names = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._packages)) or '(?!)'})\b")
         self._contained: dict[str, bool] = {}
         self._apart = False
+        self._proven = False
+        self._closed = threading.Event()
         self._threads = ThreadPoolExecutor(self.workers, "remote")
         try:
             self._service = Service(url)
@@ -64,6 +68,7 @@ class RemoteSandbox(Sandbox):
                 self._send(Flavour(0, self._packages), [])
             if canaries:
                 self._prove()
+            self._proven = True
         except ServiceError as error:
             self.close()
             raise SandboxUnavailable(f"remote: {error}") from None
@@ -83,7 +88,8 @@ class RemoteSandbox(Sandbox):
     def map(self, jobs: Sequence[Job]) -> list[list[Outcome]]:
         """Run jobs, a batch a request; results in the order of the jobs.
 
-        A request that fails is made once more; after that its jobs are "unavailable".
+        A request that fails is made once more, and again for half a minute while nobody answers; after that
+        its jobs are "unavailable".
         """
         return [report.outcomes for report in self._deliver(jobs)]
 
@@ -140,6 +146,7 @@ class RemoteSandbox(Sandbox):
 
     def close(self) -> None:
         """Make no further request; those under way end with their deadlines."""
+        self._closed.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _deliver(self, jobs: Sequence[Job]) -> list[Report]:
@@ -194,10 +201,15 @@ class RemoteSandbox(Sandbox):
         return reports
 
     def _send(self, flavour: Flavour, loads: Sequence[Load], trail: str = "") -> Answer:
-        try:
-            return self._service.send(flavour, loads, trail)
-        except ServiceError:
-            return self._service.send(flavour, loads, trail)
+        # At the start an address where nobody answers is an error at once.
+        for pause in (0.0, *_PAUSES) if self._proven else (0.0,):
+            try:
+                return self._service.send(flavour, loads, trail)
+            except ServiceAway:
+                self._closed.wait(pause)
+            except ServiceError:
+                break
+        return self._service.send(flavour, loads, trail)
 
 
 class RemoteChild(Child):

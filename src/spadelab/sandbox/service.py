@@ -1,12 +1,16 @@
 """A sandbox service over HTTP, as SandboxFusion speaks it: one script, one request, one answer.
 
 The interface (bytedance/SandboxFusion, sandbox_api.py): POST {url}/run_code with `code`, `language`,
-`stdin`, `run_timeout` and `memory_limit_MB`; the answer has `status` (Success, Failed, SandboxError) and
-`run_result` with `status` (Finished, Error, TimeLimitExceeded), `stdout` and `stderr`.
+`stdin`, `run_timeout`, `memory_limit_MB` and `fetch_files`; the answer has `status` (Success, Failed,
+SandboxError), `run_result` with `status` (Finished, Error, TimeLimitExceeded), `stdout` and `stderr`, and
+`files`, in base64. A run's answer is a file, since releases up to 2025 do not read what a run prints until
+it ends: more than 128 KiB never ends, and under load some of it is lost.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import http.client
 import json
 import secrets
@@ -21,16 +25,19 @@ import msgspec
 
 from .backends import HERE, INSIDE, Flavour, make_environment
 
-# The service keeps the first MiB of what a run prints; base64 makes four bytes of three.
-_ROOM = 600_000
+# Of what children write, in one answer; base64 makes four bytes of three, here twice.
+_ROOM = 4_000_000
 _MAX_ANSWER = 8 << 20
 _START_SECONDS = 30.0
+_PASSING = (429, 502, 503, 504)  # too many requests; nobody behind the gateway
 _MEMORY_MB = 4096
 
 # The interpreter is started again: the hash seed holds from the start only, and the environment of the
 # service is none of the programs' business.
 _START = """
 import os, sys
+if sys.version_info < (3, 10):
+    sys.exit("the Python that the service runs is " + sys.version.split()[0] + ", and 3.10 is needed")
 os.execve(sys.executable, [sys.executable, "-s", "-B", "-c", {boot!r}, {cargo!r}], {environment!r})
 """
 _BOOT = """
@@ -53,6 +60,10 @@ main(*arguments)
 
 class ServiceError(RuntimeError):
     """The service did not answer as it should; the message says how and what would help."""
+
+
+class ServiceAway(ServiceError):
+    """Nobody answers at the address now, or too many ask; that may pass."""
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -97,7 +108,6 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 class _Run(msgspec.Struct, frozen=True):
     status: str
-    stdout: str | None = None
     stderr: str | None = None
 
 
@@ -105,6 +115,7 @@ class _Response(msgspec.Struct, frozen=True):
     status: str
     message: str | None = None
     run_result: _Run | None = None
+    files: dict[str, str] = {}
 
 
 class Service:
@@ -124,7 +135,7 @@ class Service:
         `trail` names what the runs of one self-test leave for each other.
         """
         mark = secrets.token_hex(16)
-        # The mark and the programs come by standard input: no file holds them.
+        # The mark, which is the answer's name, and the programs come by standard input: no file holds them.
         stdin = msgspec.json.encode({"mark": mark, "trail": trail, "room": _ROOM, "jobs": loads})
         seconds = _START_SECONDS + sum(load.wall_seconds * load.answers for load in loads)
         request = {
@@ -133,11 +144,12 @@ class Service:
             "stdin": stdin.decode(),
             "run_timeout": seconds,
             "memory_limit_MB": _MEMORY_MB,
+            "fetch_files": [mark],
         }
         response = self._post(json.dumps(request).encode(), seconds + _START_SECONDS)
         try:
             return self._read(msgspec.json.decode(response, type=_Response), mark)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, binascii.Error) as error:
             raise self._error(f"answers in another form ({str(error)[:200]})") from None
 
     def _post(self, body: bytes, seconds: float) -> bytes:
@@ -154,23 +166,21 @@ class Service:
                     if time.monotonic() > deadline:
                         raise self._error(f"did not finish its answer within {seconds:g} s")
         except (OSError, http.client.HTTPException) as error:
-            raise self._error(f"does not answer ({error})") from None
+            late = isinstance(error, TimeoutError) or isinstance(getattr(error, "reason", 0), TimeoutError)
+            final = late or getattr(error, "code", 503) not in _PASSING
+            raise self._error(f"does not answer ({error})", ServiceError if final else ServiceAway) from None
         return bytes(received)
 
     def _read(self, response: _Response, mark: str) -> Answer:
         run = response.run_result
-        lines = ((run.stdout if run else "") or "").splitlines()
-        for line in lines:
-            if line.startswith(mark + " "):
-                return msgspec.json.decode(line[len(mark) :], type=Answer)
+        if mark in response.files:
+            return msgspec.json.decode(base64.b64decode(response.files[mark], validate=True), type=Answer)
         reasons = (run.stderr or "").strip().splitlines() if run else [response.message or ""]
         state = f"{response.status}, {run.status if run else 'no result'}"
         raise self._error(f"could not run the jail ({state}: {(reasons or ['no reason'])[-1][:300]})")
 
-    def _error(self, what: str) -> ServiceError:
-        return ServiceError(
-            f"the sandbox service {self.url} {what}; see that it runs and that sandbox.url is right"
-        )
+    def _error(self, what: str, kind: type[ServiceError] = ServiceError) -> ServiceError:
+        return kind(f"the sandbox service {self.url} {what}; see that it runs and that sandbox.url is right")
 
 
 def write_script(flavour: Flavour) -> str:

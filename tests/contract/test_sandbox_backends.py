@@ -260,6 +260,14 @@ def test_a_container_that_does_not_start_says_why(place: Path) -> None:
         Sandbox("docker", workers=1)
 
 
+def test_podman_without_root_may_do_without_control_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    first, *_, last = [launch.command for launch in launch_container("podman", Flavour(0), None)]
+    limits = {"--memory", "--cpus", "--pids-limit"}
+    assert limits <= set(first) and not limits & set(last)
+    assert flag(last, "--security-opt") == flag(first, "--security-opt")
+
+
 def test_auto_asks_the_engines_last_and_only_those_that_answer(place: Path) -> None:
     program(place / "docker", "exit 1")
     program(place / "podman", "exit 0")

@@ -77,9 +77,12 @@ def launch_container(engine: str, flavour: Flavour, image: str | None) -> Iterat
     if engine == "podman" and shutil.which("runc"):
         # Where crun, the usual runtime, refuses cgroups of the mixed kind, or systemd is not there.
         yield _launch(("podman", "--runtime", "runc", "--cgroup-manager", "cgroupfs"), flavour, image)
+    if engine == "podman" and os.geteuid() != 0:
+        # Where the system lends its users no control groups, above all none for the CPU.
+        yield _launch((engine,), flavour, image, bounded=False)
 
 
-def _launch(engine: tuple[str, ...], flavour: Flavour, image: str | None) -> Launch:
+def _launch(engine: tuple[str, ...], flavour: Flavour, image: str | None, bounded: bool = True) -> Launch:
     name = f"spadelab-{secrets.token_hex(8)}"
     door = Path(tempfile.gettempdir(), name, "door")
     roots = find_roots(flavour.packages)
@@ -91,7 +94,7 @@ def _launch(engine: tuple[str, ...], flavour: Flavour, image: str | None) -> Lau
         "python": version if roots else "",
     }
     image = image or default_image()
-    command = [*engine, "run", "--name", name, *build_walls(engine[0]), *_mount(door, _DOOR)]
+    command = [*engine, "run", "--name", name, *build_walls(engine[0], bounded), *_mount(door, _DOOR)]
     for file in (*INSIDE, "knock.py"):
         command += _mount(HERE / file, f"{JAIL_FOLDER}/{file}")
     for path in list_paths(roots):
@@ -101,10 +104,13 @@ def _launch(engine: tuple[str, ...], flavour: Flavour, image: str | None) -> Lau
     return Launch(engine[0], tuple(command), dict(os.environ), door, (*engine, "rm", "--force", name))
 
 
-def build_walls(engine: str) -> list[str]:
-    """What the container may not do and how much it may use: half of the machine's memory, two cores."""
+def build_walls(engine: str, bounded: bool = True) -> list[str]:
+    """What the container may not do and, `bounded`, how much it may use: half of the machine's memory, two
+    cores. The limits of each program hold without that.
+    """
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     ours = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    cores = min(2, os.cpu_count() or 1)
     processes = 4096 if ours == resource.RLIM_INFINITY else min(4096, ours)
     return [
         *("--rm", "--log-driver", "none", "--hostname", "jail", "--network", "none", "--read-only"),
@@ -112,7 +118,7 @@ def build_walls(engine: str) -> list[str]:
         *("--security-opt", "no-new-privileges", "--security-opt", f"seccomp={PROFILE}"),
         # SELinux keeps containers from the host's files and sockets: here from the zygote and the door.
         *("--security-opt", "label=disable"),
-        *("--memory", f"{memory}b", "--cpus", str(min(2, os.cpu_count() or 1)), "--pids-limit", "1024"),
+        *(("--memory", f"{memory}b", "--cpus", str(cores), "--pids-limit", "1024") if bounded else ()),
         # As in `jail`, where only root may set it for a container's user.
         *("--oom-score-adj", "1000"),
         # Not even /dev/shm and /dev/mqueue can be written to.

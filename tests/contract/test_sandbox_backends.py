@@ -96,7 +96,7 @@ def program(path: Path, text: str) -> None:
 
 def test_a_container_contains(engine: list[str], container: Sandbox) -> None:
     facts = container.facts()
-    assert facts["backend"] == engine[0] and facts["uid"] == 65534
+    assert facts["backend"] == engine[0] and facts["uid"] >= 65534  # more than that: podman without root
     assert len(facts["canaries"]) >= 16 and all(facts["canaries"].values())
     assert facts["layers"]["namespaces"] and facts["layers"]["seccomp"] == "strict"
     assert [outcome.value for (outcome,) in container.map([ADD] * 20)] == ["2"] * 20

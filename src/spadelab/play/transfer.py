@@ -17,8 +17,8 @@ from spadelab.environments.interactive.verdicts import beyond_luck
 from spadelab.records import Environment, Episode, Score
 from spadelab.sandbox import Job, Limits, Sandbox
 
-OTHER_SEEDS = 3
-"""Fresh seeds on which a winning list of actions is played again."""
+PLAYS = 24
+"""Plays of winning lists of actions on fresh seeds, of one environment in one cycle."""
 MOST_SCRIPTS = 8
 """Winning lists of actions that are looked at, of one environment in one cycle."""
 
@@ -62,7 +62,8 @@ def _list_winners(episodes: Sequence[Episode]) -> dict[str, dict[tuple[str, ...]
 
 
 def _plan(scripts: Mapping[tuple[str, ...], Episode]) -> list[Script]:
-    pairs = [(actions, e.seed, i) for actions, e in scripts.items() for i in range(OTHER_SEEDS)]
+    seeds = range(PLAYS // len(scripts))
+    pairs = [(actions, e.seed, i) for actions, e in scripts.items() for i in seeds]
     return [
         Script(zlib.crc32(f"{seed} {i}".encode()) >> 1, len(actions), actions, number)
         for number, (actions, seed, i) in enumerate(pairs)

@@ -159,8 +159,6 @@ def _plan_informed(manifest: Manifest, instance: Instance, others: Sequence[Inst
 
 def _plan_texts(manifest: Manifest, instance: Instance) -> list[Play]:
     """Players that copy from the opening, read the module or say anything, some texts an episode."""
-    if manifest.action_format == "tool_call":
-        return []
     words = _WORD.findall(instance.opening)
     lines = [line.strip() for line in instance.opening.splitlines() if line.strip()]
     numbers = [word for word in words if word.lstrip("-").isdecimal()]
@@ -169,25 +167,58 @@ def _plan_texts(manifest: Manifest, instance: Instance) -> list[Play]:
     ends = {"last words": words, "last numbers": numbers, "last lines": lines}
     copies |= {name: row[::-1][:size] for name, row in ends.items()}
     copies |= {"numbers": numbers[:size], "lines": lines[:size]}
-    plays = [_make(manifest, instance, f"copy:{name}", row) for name, row in copies.items() if row]
     texts = list(dict.fromkeys((*manifest.words, *_REPLIES)))
-    rows = -(-len(texts) // size)  # neighbours in the module (options, directions) come to different rows
-    return plays + [_make(manifest, instance, f"text:{i}", texts[i::rows]) for i in range(rows)]
+    count = -(-len(texts) // size)  # neighbours in the module (options, directions) come to different rows
+    rows = {f"copy:{name}": row for name, row in copies.items() if row}
+    rows |= {f"text:{i}": texts[i::count] for i in range(count)}
+    if manifest.action_format == "tool_call":
+        last = instance.solution[-1]
+        calls = {
+            f"text:tools {i}": [write_call(text, {}) or "" for text in texts[i::count]] for i in range(count)
+        }
+        rows = {name: [_put(last, text) for text in row] for name, row in rows.items()} | calls
+    plays = [_make(manifest, instance, name, row) for name, row in rows.items()]
+    if manifest.action_format != "tool_call" and len(instance.solution) > 1:  # what helps at every step
+        turns = min(len(instance.solution) + 1, LONGEST, manifest.max_turns)
+        plays += [_repeat(manifest, instance, f"text:{text}", text, turns) for text in manifest.words]
+    return plays
+
+
+def _put(action: str, text: str) -> str:
+    """A tool call with the text, or the number that it is, as the value of each argument."""
+    call = json.loads(action)
+    value = int(text) if text.isdecimal() and text.isascii() and len(text) < 20 else text
+    return write_call(call["name"], dict.fromkeys(call["arguments"], value)) or ""
 
 
 def _plan_sinks(manifest: Manifest, instance: Instance, instances: Sequence[Instance]) -> list[Play]:
     """The solution with each action between two of other instances, as if all answers were right at once."""
     others = [a for one in instances if one.seed != instance.seed for a in one.solution]
-    rows = [[a for a in dict.fromkeys(others) if a != action][:2] for action in instance.solution]
-    if manifest.action_format == "tool_call" or any(len(row) < 2 for row in rows):
-        return []
-    pairs = list(zip(rows, instance.solution, strict=True))
-    return [
-        _make(
-            manifest, instance, f"sink:{name}", [sign.join((row[0], action, row[1])) for row, action in pairs]
-        )
-        for name, sign in (("space", " "), ("comma", ","), ("line", "\n"))
-    ]
+    mix = _mix_calls if manifest.action_format == "tool_call" else _mix
+    plays = []
+    for name, sign in (("space", " "), ("comma", ","), ("line", "\n")):
+        mixed = [mix(action, others, sign) for action in instance.solution]
+        if mixed[-1] != instance.solution[-1]:
+            plays.append(_make(manifest, instance, f"sink:{name}", mixed))
+    return plays
+
+
+def _mix(text: str, others: Sequence[str], sign: str) -> str:
+    """The text between two others, or alone when there are not two."""
+    different = [other for other in dict.fromkeys(others) if other != text]
+    return sign.join((different[0], text, different[1])) if len(different) > 1 else text
+
+
+def _mix_calls(action: str, others: Sequence[str], sign: str) -> str:
+    """The call with each of its arguments between those of two other calls of the tool."""
+    call = json.loads(action)
+    name, given = call["name"], call["arguments"]
+    same = [call["arguments"] for call in map(json.loads, others) if call["name"] == name]
+    for key, value in given.items():
+        text = _mix(str(value), [str(one[key]) for one in same if key in one], sign)
+        if type(value) in (str, int) and text != str(value):
+            given[key] = text
+    return write_call(name, given) or action
 
 
 def _make(

@@ -105,6 +105,7 @@ PACKAGE = (
     "numpy.random.default_rng().integers(0, 99, 3).tolist()",
     "int(numpy.random.RandomState().randint(1 << 30))",
     "float(numpy.random.Generator(numpy.random.PCG64()).random())",
+    "str(numpy.datetime64('now'))",
 )
 
 
@@ -192,6 +193,16 @@ def test_packages_replay_too(sandbox: Sandbox, others: Sandbox) -> None:
     once, again = (answers(box, jobs_of(sources)) for box in (sandbox, others))
     assert once == again
     assert answers(sandbox, jobs_of(sources, stream=1)) != once
+
+
+def test_what_a_package_made_while_it_was_imported_follows_the_stream() -> None:
+    source = "import sympy\ndef f():\n    return [sympy.randprime(10, 10 ** 9), sympy.core.random.random()]\n"
+    jobs = [Job(source, (Call("f", ""),), replace(LIMITS, memory_mb=512), stream=n) for n in (0, 1, 0)]
+    seen = []
+    for _ in range(2):
+        with Sandbox(allowed_packages=("sympy",), canaries=False) as box:
+            seen.append(answers(box, jobs))
+    assert seen[0] == seen[1] and seen[0][0] == seen[0][2] != seen[0][1]
 
 
 def test_a_child_that_stays_replays_call_by_call(sandbox: Sandbox, others: Sandbox) -> None:

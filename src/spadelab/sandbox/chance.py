@@ -3,7 +3,7 @@
 What a program could take from outside (unseeded `random` and NumPy, os.urandom, uuid, the time) is the
 same whenever it runs on the same stream, on any machine and any day: a run can be repeated, and a program
 cannot wait for a date. Two streams differ in all of it, which shows what depends on chance. This serves
-repeatability; it is no wall, and NumPy's word "now" still means now.
+repeatability; it is no wall.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from . import kernel
+
 _TICK = 1_000_000  # nanoseconds from one look at the clock to the next
 _EPOCH = 1_767_225_600  # 2026-01-01
 _YEARS = 1 << 28  # seconds in which a stream chooses its first moment, to the microsecond
@@ -26,11 +28,17 @@ _TODAY = (("localtime", 0), ("gmtime", 0), ("ctime", 0), ("asctime", 0), ("strft
 
 
 class Chance:
-    """One source for everything; `install` once in the zygote, `begin` once in each child."""
+    """One source for everything.
+
+    `install` before packages are imported, `settle` after that, `begin` once in each child.
+    """
 
     def __init__(self) -> None:
         self._source = random.Random(0)
         self._now = 0
+        self._settled = False
+        # What packages made for themselves while they were imported.
+        self._generators: list[random.Random] = []
 
     def begin(self, stream: int) -> None:
         """Follow a stream from its start."""
@@ -40,6 +48,8 @@ class Chance:
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None:
             numpy_random.seed(self._source.getrandbits(32))
+        for generator in self._generators:
+            generator.seed()
 
     def install(self) -> None:
         """Put this source in the place of the system's, where Python code looks for it."""
@@ -48,15 +58,30 @@ class Chance:
         seed = base.seed
 
         def seed_from_here(generator: random.Random, a: Any = None) -> None:
-            seed(generator, self._source.getrandbits(64) if a is None else a)
+            if a is None:
+                a = self._source.getrandbits(64)
+                if not self._settled:
+                    self._generators.append(generator)
+            seed(generator, a)
 
         os.urandom = random._urandom = draw  # type: ignore[attr-defined]
         os.getrandom = lambda size, flags=0: draw(size)
         base.seed = base.__init__ = seed_from_here
         self._install_clock()
 
+    def settle(self) -> None:
+        """No package will be imported any more: empty the environment, and begin stream 0."""
+        self._settled = True
+        for name in {*os.environ} - {"TZ"}:
+            del os.environ[name]
+        for package in ("numpy._core", "numpy.core"):  # "now" is a word of its C code
+            path = getattr(sys.modules.get(package + "._multiarray_umath"), "__file__", "")
+            if path.endswith(".so"):
+                self._clock_of_c = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.POINTER(ctypes.c_long))(self._tell)
+                kernel.redirect(path, "time", self._clock_of_c)
+        self.begin(0)
+
     def _install_clock(self) -> None:
-        os.environ.clear()
         os.environ["TZ"] = "UTC0"
         time.tzset()
         for name in _CLOCKS:
@@ -71,6 +96,13 @@ class Chance:
         _replace(moment, "now", lambda kind, tz=None: kind.fromtimestamp(time.time(), tz))
         _replace(moment, "utcnow", lambda kind: kind.fromtimestamp(time.time()))
         _replace(day, "today", lambda kind: kind.fromtimestamp(time.time()))
+
+    def _tell(self, place: Any) -> int:
+        """As the function `time` of C."""
+        seconds = self._look() // 10**9
+        if place:
+            place[0] = seconds
+        return seconds
 
     def _look(self) -> int:
         self._now += _TICK

@@ -11,11 +11,15 @@ import errno
 import mmap
 import os
 import resource
+import struct
+from collections.abc import Callable
+from typing import Any
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
 _SECCOMP_MODE_FILTER = 2
 _SIGKILL = 9
+_PT_LOAD, _READ_WRITE = 1, 3
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 
 
@@ -117,10 +121,33 @@ def measure_address_space() -> int:
     return high
 
 
+def redirect(library: str, name: str, function: Callable[..., Any]) -> None:
+    """Let a loaded `library` call `function`, made by ctypes, where it calls `name` of libc.
+
+    Its imports stand as addresses in its writable segments. Changes nothing where none is found.
+    """
+    wanted, instead = (struct.pack("N", _address(x)) for x in (_libc()[name], function))
+    base = ctypes.c_size_t.from_address(ctypes.CDLL(library, os.RTLD_NOLOAD)._handle).value  # as in <link.h>
+    (table,) = struct.unpack("Q", ctypes.string_at(base + 32, 8))
+    (count,) = struct.unpack("H", ctypes.string_at(base + 56, 2))
+    for segment in struct.iter_unpack("IIQQQQQQ", ctypes.string_at(base + table, 56 * count)):
+        kind, flags, _, offset, _, _, size, _ = segment
+        start = base + offset
+        place = ctypes.string_at(start, size).find(wanted) if (kind, flags & 2) == (_PT_LOAD, 2) else -1
+        if place >= 0 and (start + place) % 8 == 0:
+            page = (start + place) & -mmap.PAGESIZE
+            _libc().mprotect(ctypes.c_void_p(page), ctypes.c_size_t(mmap.PAGESIZE), _READ_WRITE)
+            ctypes.memmove(start + place, instead, 8)
+
+
 def trim_memory() -> None:
     """Give free memory back to the system, so that no child inherits it; a no-op where libc cannot."""
     with contextlib.suppress(AttributeError):
         _libc().malloc_trim(0)
+
+
+def _address(function: Callable[..., Any]) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
 def _libc() -> ctypes.CDLL:

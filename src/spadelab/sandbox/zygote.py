@@ -70,6 +70,8 @@ def main(config: dict[str, Any]) -> None:
     modules = LIGHT_MODULES if config.get("light") else STANDARD_MODULES + " _strptime"
     for name in (*modules.split(), "__future__"):
         importlib.import_module(name)
+    chance = Chance()
+    chance.install()
     sys.meta_path.append(PackageFinder(config["roots"]))
     for name in config["packages"]:
         import_whole(name)
@@ -87,8 +89,6 @@ def main(config: dict[str, Any]) -> None:
         lifeline.tie()  # a change of user would have undone it
     allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
     stage = Stage(allowed | {"__future__"})
-    chance = Chance()
-    chance.install()
     sys.argv.clear()
     sys.orig_argv.clear()
     rehearse(stage, 20)
@@ -97,7 +97,7 @@ def main(config: dict[str, Any]) -> None:
         resource.setrlimit(limit, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
     size = kernel.measure_address_space()
-    chance.begin(0)
+    chance.settle()
     gc.collect()
     gc.freeze()
     kernel.trim_memory()

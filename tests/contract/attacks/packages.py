@@ -59,6 +59,8 @@ ATTACKS = tuple(
             gives("global generator", "return float(np.random.rand())", "0.4035978257613798"),
             gives("new generator", "return float(np.random.default_rng().random())", "0.2218382629913025"),
             gives("legacy generator", "return int(np.random.RandomState().randint(1 << 30))", "715921049"),
+            gives("now", "return str(np.datetime64('now'))", "'2029-06-09T01:51:06'"),
+            gives("today", "return str(np.array(['today'], dtype='M8[D]')[0])", "'2029-06-09'"),
             gives("reseeded", "np.random.seed()\nreturn int(np.random.randint(1 << 30))", "540489045"),
             gives(
                 "seed sequence",

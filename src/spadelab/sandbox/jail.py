@@ -184,6 +184,8 @@ class Jail:
                         raise ConnectionError("the zygote is gone")
                     answered, status, killed, seconds = REPORT.unpack(message)
                     if answered == number:
+                        # One that was on its way out, but slowly, keeps the end that it had chosen.
+                        killed = killed and os.WTERMSIG(status) == signal.SIGKILL
                         return Ending(status, bool(killed), seconds)
             except OSError as error:
                 self.dead = True

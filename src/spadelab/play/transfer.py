@@ -17,8 +17,10 @@ from spadelab.environments.interactive.verdicts import beyond_luck
 from spadelab.records import Environment, Episode, Score
 from spadelab.sandbox import Job, Limits, Sandbox
 
-PLAYS = 24
-"""Plays of winning lists of actions on fresh seeds, of one environment in one cycle."""
+PLAYS = 12
+"""Plays of winning lists of actions on fresh seeds, of one environment in one cycle; a process each."""
+GLIMPSE = 4
+"""The first of them; where none wins, the rest is not played."""
 MOST_SCRIPTS = 8
 """Winning lists of actions that are looked at, of one environment in one cycle."""
 
@@ -35,18 +37,15 @@ def disqualify(
     `environments` by id. `most`: the share of other seeds, in [0, 1], that wins may win by luck, as at the
     gates. What the machinery failed to judge stays as it is.
     """
-    winners = _list_winners(episodes)
-    plans = {name: _plan(scripts) for name, scripts in winners.items()}
-    jobs = [_job(environments[name], plan, limits) for name, plan in plans.items()]
-    rates: dict[str, float] = {}
-    for (name, plan), outcomes in zip(plans.items(), sandbox.map(jobs), strict=True):
-        take_calls(plan, outcomes)
-        wins = sum(script.session.won for script in plan)
-        if any(outcome.kind in MACHINERY for outcome in outcomes):
-            continue
-        if beyond_luck(wins / len(plan), len(plan), most):
-            rates[name] = wins / len(plan)
-    return [_disqualify(e, rates[e.environment]) if e.environment in rates else e for e in episodes]
+    plans = {name: _plan(scripts) for name, scripts in _list_winners(episodes).items()}
+    for part in (slice(GLIMPSE), slice(GLIMPSE, None)):
+        suspects = {name: plan for name, plan in plans.items() if not part.start or _rate(plan)[0]}
+        scripts = [(name, script) for name, plan in suspects.items() for script in plan[part]]
+        jobs = [_job(environments[name], script, limits) for name, script in scripts]
+        for (_, script), outcomes in zip(scripts, sandbox.map(jobs), strict=True):
+            take_calls([script], outcomes)
+    rates = {name: rate for name, plan in plans.items() if beyond_luck(*(rate := _rate(plan)), most)}
+    return [_disqualify(e, rates[e.environment][0]) if e.environment in rates else e for e in episodes]
 
 
 def _list_winners(episodes: Sequence[Episode]) -> dict[str, dict[tuple[str, ...], Episode]]:
@@ -63,15 +62,22 @@ def _list_winners(episodes: Sequence[Episode]) -> dict[str, dict[tuple[str, ...]
 
 def _plan(scripts: Mapping[tuple[str, ...], Episode]) -> list[Script]:
     seeds = range(PLAYS // len(scripts))
-    pairs = [(actions, e.seed, i) for actions, e in scripts.items() for i in seeds]
     return [
-        Script(zlib.crc32(f"{seed} {i}".encode()) >> 1, len(actions), actions, number)
-        for number, (actions, seed, i) in enumerate(pairs)
+        Script(zlib.crc32(f"{e.seed} {i}".encode()) >> 1, len(actions), actions)
+        for i in seeds
+        for actions, e in scripts.items()
     ]
 
 
-def _job(environment: Environment, plan: Sequence[Script], limits: Limits) -> Job:
-    return Job(jailed_source(environment.source, environment.entry), tuple(real_calls(plan)), limits)
+def _rate(plan: Sequence[Script]) -> tuple[float, int]:
+    """Win rate and number of the plays that began and that the machinery did not fail."""
+    played = [s.session for s in plan if s.session.opening or s.session.fault]
+    judged = [session for session in played if not session.fault or session.fault.code not in MACHINERY]
+    return sum(session.won for session in judged) / max(1, len(judged)), len(judged)
+
+
+def _job(environment: Environment, script: Script, limits: Limits) -> Job:
+    return Job(jailed_source(environment.source, environment.entry), tuple(real_calls([script])), limits)
 
 
 def _disqualify(episode: Episode, rate: float) -> Episode:

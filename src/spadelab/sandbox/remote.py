@@ -24,7 +24,7 @@ _BATCH = 16
 _LONGEST_BATCH = 120.0
 _PROBES = 3
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)  # as long as a service takes to start anew
-_FORTUNES = ("wall_timeout", "cpu_timeout", "jail_died", "unavailable")
+_FORTUNES = ("wall_timeout", "cpu_timeout", "jail_died")
 _TRAILS = ("leave a file for the next run", "leave a process for the next run")
 _CURE = "the service does not keep runs apart; set `isolation: lite` in its configuration or give each a VM"
 
@@ -71,7 +71,7 @@ class RemoteSandbox(Sandbox):
             self._proven = True
         except ServiceError as error:
             self.close()
-            raise SandboxUnavailable(f"remote: {error}") from None
+            raise SandboxUnavailable(str(error)) from None
 
     @property
     def backend(self) -> str:
@@ -88,8 +88,8 @@ class RemoteSandbox(Sandbox):
     def map(self, jobs: Sequence[Job]) -> list[list[Outcome]]:
         """Run jobs, a batch a request; results in the order of the jobs.
 
-        A request that fails is made once more, and again for half a minute while nobody answers; after that
-        its jobs are "unavailable".
+        A request that fails is made once more, and again for half a minute while nobody answers. After that
+        raises SandboxUnavailable: a run that went on would take the lack of answers for wrong ones.
         """
         return [report.outcomes for report in self._deliver(jobs)]
 
@@ -100,9 +100,6 @@ class RemoteSandbox(Sandbox):
         """
         children = [RemoteChild(self, replace(job, calls=())) for job in jobs]
         outcomes = self.advance([(child, job.calls) for child, job in zip(children, jobs, strict=True)])
-        for outcome in (outcome for several in outcomes for outcome in several):
-            if outcome.kind == "unavailable":
-                raise SandboxUnavailable(outcome.message)
         return list(zip(children, outcomes, strict=True))
 
     def call_many(self, calls: Sequence[tuple[Child, Call]]) -> list[Outcome]:
@@ -163,8 +160,11 @@ class RemoteSandbox(Sandbox):
                 continue
             groups[Flavour(job.hash_seed, self._find_packages(job.source))].append(parcel)
         batches = [(f, batch) for f, parcels in groups.items() for batch in self._divide(parcels)]
-        for (_, batch), answers in zip(batches, self._threads.map(self._run, batches), strict=True):
-            reports |= {parcel.index: report for parcel, report in zip(batch, answers, strict=True)}
+        try:
+            for (_, batch), answers in zip(batches, self._threads.map(self._run, batches), strict=True):
+                reports |= {parcel.index: report for parcel, report in zip(batch, answers, strict=True)}
+        except ServiceError as error:
+            raise SandboxUnavailable(str(error)) from None
         self.executions += len(jobs)
         self.seconds += time.monotonic() - started
         return [reports[index] for index in range(len(jobs))]
@@ -189,11 +189,7 @@ class RemoteSandbox(Sandbox):
         lost = False
         while len(reports) < len(parcels):
             waiting = parcels[len(reports) :]
-            try:
-                results = self._send(flavour, [parcel.load for parcel in waiting]).results
-            except ServiceError as error:
-                missing = Outcome("unavailable", message=str(error))
-                return reports + [fail(parcel.job, missing) for parcel in waiting]
+            results = self._send(flavour, [parcel.load for parcel in waiting]).results
             reports += [parcel.read(result) for parcel, result in zip(waiting, results, strict=False)]
             if not results and lost:  # twice the jail did not survive this one program
                 reports.append(fail(waiting[0].job, Outcome("jail_died", message="the far jail died")))

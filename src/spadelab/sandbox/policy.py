@@ -19,7 +19,7 @@ FILTERS = Path(__file__).parent / "filters"
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 CHILD_ALLOWED = """
-read write readv writev munmap brk mremap rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack
+read write readv writev munmap brk rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack
 set_robust_list rseq sched_yield nanosleep gettimeofday time exit exit_group restart_syscall poll ppoll close
 """
 
@@ -49,7 +49,8 @@ setfsgid capset memfd_secret quotactl acct reboot syslog vhangup execve execveat
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _MASKED_EQUAL = 7
 _PROT_EXEC, _MAP_ANONYMOUS, _CLONE_NEWUSER, _TIOCSTI = 4, 0x20, 0x10000000, 0x5412
-_MAP_HUGETLB, _FUTEX_PRIVATE, _INT = 0x40000, 128, 0xFFFFFFFF
+_MAP_HUGETLB, _FUTEX_PRIVATE, _INT, _LONG = 0x40000, 128, (1 << 32) - 1, (1 << 64) - 1
+_MREMAP_MAYMOVE = 1
 _CLOCKS = 0xFFFFFFF0
 # DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE: what allocators use. MERGEABLE would tell what others have in memory.
 _ADVICE = (4, 8, 14, 15)
@@ -109,7 +110,9 @@ def build_child(architecture: int) -> bytes:
     for name, code in CHILD_ERRORS.items():
         builder.add(name, _ERRNO | code)
     anonymous = _MAP_ANONYMOUS | _MAP_HUGETLB
-    builder.add("mmap", _ALLOW, (2, _PROT_EXEC, 0), (3, anonymous, _MAP_ANONYMOUS))
+    # The kernel chooses the place: pages far apart would each take two more for their tables, uncounted.
+    builder.add("mmap", _ALLOW, (0, _LONG, 0), (2, _PROT_EXEC, 0), (3, anonymous, _MAP_ANONYMOUS))
+    builder.add("mremap", _ALLOW, (3, ~_MREMAP_MAYMOVE & _INT, 0))
     builder.add("mprotect", _ALLOW, (2, _PROT_EXEC, 0))
     for advice in _ADVICE:
         builder.add("madvise", _ALLOW, (2, _INT, advice))

@@ -106,6 +106,8 @@ ATTACKS = (
     blocked("futex that others share: wake", 202, 0, 1, 1, 0, 0, 0),
     blocked("executable mapping", 9, 0, 4096, 7, 0x22, -1, 0),
     blocked("file mapping", 9, 0, 4096, 1, 2, 3, 0),
+    blocked("mapping at a place of its own choice", 9, 1 << 40, 4096, 3, 0x22, -1, 0),
+    blocked("mapping moved to a place of its own choice", 25, 0, 4096, 4096, 3, 1 << 40),
     blocked("huge pages", 9, 0, 2 << 20, 3, 0x40022, -1, 0),
     blocked("mprotect to executable", 10, 0, 4096, 5),
     blocked("pkey_mprotect", 329, 0, 4096, 5, 0),

@@ -1,4 +1,4 @@
-"""Measures the sandbox: `python benchmarks/sandbox.py [--backend NAME] [--rounds N]`.
+"""Measures the sandbox: `python benchmarks/sandbox.py [--backend NAME] [--image IMAGE] [--rounds N]`.
 
 Every figure that is compared is taken in bursts that alternate within one run, so that other load on
 the machine hits both sides; medians over the rounds are printed with their spread.
@@ -93,9 +93,10 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--image", help="of docker or podman, as in sandbox.image")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    with Sandbox(options.backend) as sandbox:
+    with Sandbox(options.backend, image=options.image) as sandbox:
         figures: dict[str, Callable[[], float]] = {
             "bwrap python3 -S -c, programs/s": measure_baseline,
             "fresh jailed programs/s": lambda: measure_programs(sandbox),

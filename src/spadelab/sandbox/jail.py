@@ -108,9 +108,13 @@ class Jail:
     def spawn(self, limits: Limits, count: int = 1) -> list[tuple[int, socket.socket]]:
         """Fork children under `limits`; their numbers and the host's ends of their channels.
 
-        Raises JailDied. At most 8 at once, since a zygote may have few descriptors.
+        Raises JailDied, and SandboxUnavailable when this process has no descriptors left. At most 8 at once,
+        since a zygote may have few.
         """
-        pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(count)]
+        try:
+            pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(count)]
+        except OSError as error:
+            raise SandboxUnavailable(f"no channel for another program: {error}; see ulimit -n") from None
         with self._lock:
             first = self._next
             self._next += count

@@ -81,7 +81,7 @@ class Pool:
         Called after a request was sent, so that the request does not wait for it. Several at once: what
         the zygote has to touch between two forks it must copy.
         """
-        with self._lock, contextlib.suppress(JailDied):
+        with self._lock, contextlib.suppress(JailDied, SandboxUnavailable):
             again, seat.wanted = seat.wanted == limits, limits
             if not again or any(channel.limits == limits for channel in seat.idle):
                 return

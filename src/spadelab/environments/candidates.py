@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from spadelab.environments.trials import Rejected
 from spadelab.records import Admission, Check, Draft, Environment
 from spadelab.sandbox import Sandbox
-from spadelab.sandbox.zygote import STANDARD_MODULES
+from spadelab.sandbox.preload import list_allowed
 
 
 @dataclass(slots=True)
@@ -46,4 +46,4 @@ class Candidate:
 def list_importable(sandbox: Sandbox) -> frozenset[str]:
     """Top-level modules that programs may import."""
     packages = sandbox.facts()["allowed_packages"]
-    return frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *packages, "__future__"))
+    return list_allowed(packages)

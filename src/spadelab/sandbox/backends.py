@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import platform
 import shutil
@@ -13,16 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .literals import render
 from .packages import find_roots, list_paths
+from .preload import list_allowed
 
 HERE = Path(__file__).parent
-INSIDE = ("zygote.py", "runner.py", "tracer.py", "kernel.py", "literals.py", "chance.py")
+INSIDE = ("zygote.py", "preload.py", "runner.py", "tracer.py", "kernel.py", "literals.py", "chance.py")
 JAIL_FOLDER = "/jail"
 
 # The package is made by hand: its real __init__ is the host's side and must not run in the jail.
 _BOOT = (
-    "import json, sys, types; package = types.ModuleType('jail'); package.__path__ = [sys.argv[1]];"
-    " sys.modules['jail'] = package; from jail.zygote import main; main(json.loads(sys.argv[2]))"
+    "import sys; package = type(sys)('jail'); package.__path__ = [sys.argv[1]];"
+    " sys.modules['jail'] = package;"
+    " from jail.literals import parse_literal; from jail.zygote import main; main(parse_literal(sys.argv[2]))"
 )
 
 
@@ -30,12 +32,12 @@ _BOOT = (
 class Flavour:
     """One kind of jail: which hash seed, and which packages beside the standard library.
 
-    `light`: without those modules of the standard library that few programs name.
+    `bare`: without any module that programs may import.
     """
 
     hash_seed: int
     packages: tuple[str, ...] = ()
-    light: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,8 @@ def find_bwrap() -> list[str]:
     return [path for path in paths if path]
 
 
-def read_filters() -> tuple[bytes, bytes]:
-    """The BPF programs (zygote, child) for this machine. FileNotFoundError where there are none."""
-    machine = platform.machine()
+def read_filters(machine: str) -> tuple[bytes, bytes]:
+    """The BPF programs (zygote, child) for a kind of machine. FileNotFoundError where there are none."""
     folder = HERE / "filters"
     return (folder / f"zygote-{machine}.bpf").read_bytes(), (folder / f"child-{machine}.bpf").read_bytes()
 
@@ -122,18 +123,26 @@ def zygote_arguments(
     flavour: Flavour, folder: str, roots: Mapping[str, str], confine: bool = True, container: bool = False
 ) -> list[str]:
     """What the interpreter is told: `folder` holds the zygote's files, `roots` where packages lie."""
-    zygote, child = read_filters() if confine else (b"", b"")
-    config = {
-        "packages": flavour.packages,
-        "light": flavour.light,
-        "roots": roots,
-        "confine": confine,
-        "container": container,
-        "zygote_filter": zygote.hex(),
-        "child_filter": child.hex(),
-    }
+    filters = read_filters(platform.machine()) if confine else None
+    config = configure(flavour, roots, filters, container)
     # Not -I: it would ignore PYTHONHASHSEED.
-    return ["-S", "-s", "-B", "-c", _BOOT, folder, json.dumps(config)]
+    return ["-S", "-s", "-B", "-c", _BOOT, folder, render(config)]
+
+
+def configure(
+    flavour: Flavour, roots: Mapping[str, str], filters: tuple[bytes, bytes] | None, container: bool = False
+) -> dict[str, object]:
+    """What a zygote is told. Without `filters` (for zygote and child) it does not confine itself; in a
+    `container` its parent is a thread of the engine.
+    """
+    return {
+        "bare": flavour.bare,
+        "packages": flavour.packages,
+        "roots": dict(roots),
+        "allowed": tuple(sorted(list_allowed(flavour.packages))),
+        "filters": filters,
+        "container": container,
+    }
 
 
 def interpreter() -> str:

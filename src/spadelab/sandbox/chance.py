@@ -9,14 +9,16 @@ repeatability; it is no wall.
 from __future__ import annotations
 
 import ctypes
-import datetime
 import gc
 import os
 import random
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 from . import kernel
 
@@ -92,6 +94,9 @@ class Chance:
         time.clock_gettime_ns = lambda clock: self._look()
         for name, given in _TODAY:
             setattr(time, name, self._fill(getattr(time, name), given, name == "asctime"))
+        datetime = sys.modules.get("datetime")
+        if datetime is None:
+            return
         moment, day = datetime.datetime, datetime.date
         _replace(moment, "now", lambda kind, tz=None: kind.fromtimestamp(time.time(), tz))
         _replace(moment, "utcnow", lambda kind: kind.fromtimestamp(time.time()))

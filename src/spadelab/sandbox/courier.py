@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from . import zygote
+from .literals import parse_literal
 
 _CREDENTIALS = struct.Struct("3i")
 _LINGER_SECONDS = 20
@@ -30,11 +31,11 @@ _PRIVATE, _HARMLESS = 0x44000, 14  # MS_REC | MS_PRIVATE; MS_NOSUID | MS_NODEV |
 FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "~")
 
 
-def main(filters: dict[str, list[str]], packages: list[str]) -> None:
-    """Answer one request. `filters`: machine to the BPF programs of zygote and child, in hex."""
+def main(configs: dict[str, dict[str, Any]]) -> None:
+    """Answer one request. `configs`: kind of machine to what the zygote is told there."""
     hide_shared_memory()
     # Before the request is read: what a child can find in its memory is what was here then.
-    control, facts = start_zygote(filters, packages)
+    control, facts = start_zygote(configs)
     request = json.loads(sys.stdin.buffer.read())
     found = look_around(request["trail"]) if request["trail"] else []
     results: list[dict[str, Any]] = []
@@ -63,20 +64,18 @@ def hide_shared_memory() -> None:
         libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", ctypes.c_ulong(_HARMLESS), b"size=1m")
 
 
-def start_zygote(filters: dict[str, list[str]], packages: list[str]) -> tuple[socket.socket, dict[str, Any]]:
+def start_zygote(configs: dict[str, dict[str, Any]]) -> tuple[socket.socket, dict[str, Any]]:
     """Its control socket and what it says of itself; leaves, its reason on stderr, when it does not start."""
     control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     machine = platform.machine()
-    if machine not in filters:
+    if machine not in configs:
         sys.exit(f"there is no system-call filter for {machine}")
     if os.fork() == 0:
         os.dup2(inside.fileno(), 0)
         os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
         os.closerange(3, 65536)
-        outer, inner = filters[machine]
-        config = {"packages": packages, "roots": {}, "zygote_filter": outer, "child_filter": inner}
-        zygote.main({**config, "confine": True, "container": False})
+        zygote.main(configs[machine])
     inside.close()
     message, ancillary, _, _ = control.recvmsg(65536, socket.CMSG_SPACE(_CREDENTIALS.size))
     if not message:
@@ -84,7 +83,8 @@ def start_zygote(filters: dict[str, list[str]], packages: list[str]) -> tuple[so
         os._exit(70)
     control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
     user = _CREDENTIALS.unpack(ancillary[0][2])[1]
-    return control, {**json.loads(message), "uid": user, "kernel": platform.release()}
+    facts: Any = parse_literal(message.decode())
+    return control, {**facts, "uid": user, "kernel": platform.release()}
 
 
 def run_job(

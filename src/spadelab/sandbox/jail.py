@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -17,6 +16,7 @@ from typing import Any
 from .backends import Launch
 from .door import await_visitor, open_door
 from .jobs import Limits, SandboxUnavailable
+from .literals import parse_literal
 from .zygote import MESSAGE, REPORT
 
 _CREDENTIALS = struct.Struct("3i")
@@ -103,7 +103,8 @@ class Jail:
         _offer(self.zygote)
         if user == 0 and self.backend != "unsafe":
             raise SandboxUnavailable(f"{self.backend}: the jail still runs as root")
-        return {**json.loads(message), "uid": user}
+        facts: Any = parse_literal(message.decode())
+        return {**facts, "uid": user}
 
     def spawn(self, limits: Limits, count: int = 1) -> list[tuple[int, socket.socket]]:
         """Fork children under `limits`; their numbers and the host's ends of their channels.

@@ -5,7 +5,6 @@ Everything is prepared while the zygote starts, so that a forked child only make
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import mmap
@@ -142,8 +141,9 @@ def redirect(library: str, name: str, function: Callable[..., Any]) -> None:
 
 def trim_memory() -> None:
     """Give free memory back to the system, so that no child inherits it; a no-op where libc cannot."""
-    with contextlib.suppress(AttributeError):
-        _libc().malloc_trim(0)
+    trim = getattr(_libc(), "malloc_trim", None)
+    if trim:
+        trim(0)
 
 
 def _address(function: Callable[..., Any]) -> int:

@@ -14,7 +14,7 @@ from .jobs import Limits, SandboxUnavailable
 from .launches import start_jail
 
 RECYCLE_AFTER = 5000
-WARM = 4
+WARM = 8
 
 
 @dataclass(eq=False, slots=True)
@@ -47,7 +47,7 @@ class Pool:
         self._lock = threading.RLock()
         # Jails die with the thread that started them, so that thread must live as long as they do.
         self._launcher = ThreadPoolExecutor(workers, "jail")
-        self.first = self._start(Flavour(0, light=True))[0].jail
+        self.first = self._start(Flavour(0, bare=True))[0].jail
 
     def take(self, flavour: Flavour, limits: Limits) -> tuple[Seat, Channel]:
         """A child ready for a program, from the least busy jail; give it back with `release`."""

@@ -7,17 +7,21 @@ import gc
 import mmap
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from .literals import LiteralError, LiteralTooLong, parse_arguments, render
 from .tracer import Tracer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    Reply = dict[str, Any]
 
 MAX_MESSAGE = 500
 # Without one of these words in it, a program hardly sees when the garbage collector runs.
 _COLLECTED = ("__del__", "weakref", "gc")
 _IMPLICIT = ("_strptime", "time")
-Reply = dict[str, Any]
 
 
 class OutputLimit(Exception):

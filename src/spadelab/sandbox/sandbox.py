@@ -20,8 +20,8 @@ from .jobs import Call, Job, Limits, Outcome, SandboxUnavailable
 from .launches import BACKENDS
 from .packages import check_packages
 from .pool import Pool, Seat
+from .preload import is_bare
 from .traffic import Task, direct
-from .zygote import HEAVY_WORDS
 
 if TYPE_CHECKING:
     from .canaries import CanaryResult
@@ -226,10 +226,7 @@ class Sandbox:
 
     def _choose(self, job: Job) -> Flavour:
         packages = self._find_packages(job.source)
-        # Names beyond ASCII are normalised with `unicodedata`.
-        plain = job.source.isascii() and not any(word in job.source for word in HEAVY_WORDS)
-        light = plain and not packages
-        return Flavour(job.hash_seed, packages, light)
+        return Flavour(job.hash_seed, packages, bare=is_bare(job.source))
 
     def _find_packages(self, source: str) -> tuple[str, ...]:
         # One line at a time and no regular expression that could backtrack: the source is hostile.

@@ -23,7 +23,7 @@ from typing import Literal
 
 import msgspec
 
-from .backends import HERE, INSIDE, Flavour, make_environment
+from .backends import HERE, INSIDE, Flavour, configure, make_environment, read_filters
 
 # Of what children write, in one answer; base64 makes four bytes of three, here twice.
 _ROOM = 4_000_000
@@ -41,10 +41,10 @@ if sys.version_info < (3, 10):
 os.execve(sys.executable, [sys.executable, "-s", "-B", "-c", {boot!r}, {cargo!r}], {environment!r})
 """
 _BOOT = """
-import json, sys
+import ast, sys
 from importlib.machinery import ModuleSpec
 del sys.path[0]
-sources, arguments = json.loads(sys.argv.pop())
+sources, configs = ast.literal_eval(sys.argv.pop())
 class Cargo:
     def find_spec(self, name, path=None, target=None):
         return ModuleSpec(name, self, is_package=name == "jail") if name in sources else None
@@ -54,7 +54,7 @@ class Cargo:
         exec(compile(sources[module.__name__], module.__name__, "exec"), module.__dict__)
 sys.meta_path.insert(0, Cargo())
 from jail.courier import main
-main(*arguments)
+main(configs)
 """
 
 
@@ -184,13 +184,10 @@ class Service:
 
 
 def write_script(flavour: Flavour) -> str:
-    """The script for one kind of jail: the files of the jail as they are, the filters, and the courier."""
+    """The script for one kind of jail: the files of the jail as they are, the courier, and its orders."""
     sources = {
         f"jail.{Path(name).stem}": (HERE / name).read_text("utf-8") for name in (*INSIDE, "courier.py")
     }
-    filters: dict[str, list[str]] = {}
-    for machine in ("x86_64", "aarch64"):
-        files = [HERE / "filters" / f"{role}-{machine}.bpf" for role in ("zygote", "child")]
-        filters[machine] = [file.read_bytes().hex() for file in files]
-    cargo = json.dumps([{"jail": "", **sources}, [filters, flavour.packages]])
+    configs = {machine: configure(flavour, {}, read_filters(machine)) for machine in ("x86_64", "aarch64")}
+    cargo = repr(({"jail": "", **sources}, configs))
     return _START.format(boot=_BOOT, cargo=cargo, environment=make_environment(flavour))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
-from types import CodeType, FrameType
-from typing import Any
+import _ast as ast
 
 from .literals import LiteralError, render
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType, FrameType
+    from typing import Any
+
+    _Trace = Callable[[FrameType, str, Any], Any]
 
 MAX_ENTRIES = 1000
 MAX_VALUE = 2000
@@ -16,7 +21,6 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SKIPPED = (*_DEFINITIONS, ast.Return, ast.Global, ast.Nonlocal)
 _CO_OPTIMIZED = 1  # as in `inspect`, which is large
 _TYPE_NAME = type.__dict__["__name__"]  # a metaclass could answer in its place
-_Trace = Callable[[FrameType, str, Any], Any]
 
 
 class Tracer:
@@ -31,7 +35,8 @@ class Tracer:
         self.entries = entries
         self._room = limit
         self._lines = [line[:MAX_LINE] for line in source.splitlines()]
-        self._starts = _map_lines(ast.parse(source))
+        tree = compile(source, "<program>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        self._starts = _map_lines(tree)
 
     def trace(self, frame: FrameType, event: str, argument: Any) -> _Trace | None:
         """The function for sys.settrace."""
@@ -85,12 +90,20 @@ class _Follower:
         self.pending = 0
 
 
-def _map_lines(tree: ast.Module) -> dict[int, tuple[int, bool]]:
+def _list_statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Outer ones first."""
+    nodes = [tree]
+    for node in nodes:  # which grow meanwhile
+        for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+            nodes += getattr(node, name, ())
+        if isinstance(node, ast.stmt):
+            yield node
+
+
+def _map_lines(tree: ast.AST) -> dict[int, tuple[int, bool]]:
     """Line to (first line of its statement or 0, whether the statement spans several lines)."""
     starts: dict[int, tuple[int, bool]] = {}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.stmt):
-            continue
+    for node in _list_statements(tree):
         body = getattr(node, "body", None) or getattr(node, "cases", None)
         first = body[0] if body else None
         begin = getattr(getattr(first, "pattern", first), "lineno", None)

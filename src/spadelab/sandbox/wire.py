@@ -1,7 +1,12 @@
-"""Frames between the host and a child: u32 length (little endian) and JSON, checked before use."""
+"""Frames between the host and a child: u32 length (little endian), then a request or a reply.
+
+Requests are marshalled: read in the jail, where loading `json` would cost each fork. Replies, which are
+hostile, are JSON and checked before use.
+"""
 
 from __future__ import annotations
 
+import marshal
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -12,6 +17,8 @@ from .jobs import Call, Limits, Outcome
 from .literals import LiteralError, parse_literal, render
 from .tracer import MAX_ENTRIES, MAX_LINE
 
+# The version that every Python reads, also that of another machine.
+_MARSHAL = 2
 # Control characters but for tab and newline, and those that turn the direction of writing.
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -39,7 +46,6 @@ class Codec:
         self.limits = limits
         # Text may grow sixfold when JSON escapes it; the trace has its own room.
         self.frame_cap = 6 * (6 * limits.output_bytes + 1000 * 500) + (1 << 16)
-        self._encoder = msgspec.json.Encoder()
         self._decoder = msgspec.json.Decoder(Reply)
         self._source = ""
         self._traced: frozenset[str] = frozenset()
@@ -59,7 +65,9 @@ class Codec:
             request |= {"source": source, "stream": stream, "output_bytes": self.limits.output_bytes}
             self._source = source
         self._traced = frozenset(name for name, call in calls if call.trace)
-        payload = self._encoder.encode(request)
+        for text in (source or "", *(text for _, call in calls for text in (call.function, call.arguments))):
+            text.encode()
+        payload = marshal.dumps(request, _MARSHAL)
         return len(payload).to_bytes(4, "little") + payload
 
     def split(self, buffer: bytearray) -> Iterator[Reply]:

@@ -1,34 +1,33 @@
 """The trusted process inside the jail: imports, locks itself in, then forks one child per program.
 
-Single-threaded, standard library only. It reads its control socket (descriptor 0) and never a byte
-from a child. Control messages: an operation letter, a child's number, limits, and the numbers of children
-that have done their work and are to be killed. "S" starts a child under the limits for each descriptor
-that comes along, the child's end of a channel to the host, numbered from the given number on. "K" kills
-a child, "W" kills it and reports how it ended.
+Single-threaded, standard library only, and little of that: each page costs every fork. It reads its
+control socket (descriptor 0) and never a byte from a child. Control messages: an operation letter, a
+child's number, limits, and the numbers of children that have done their work and are to be killed. "S"
+starts a child under the limits for each descriptor that comes along, the child's end of a channel to the
+host, numbered from the given number on. "K" kills a child, "W" kills it and reports how it ended.
 """
 
 from __future__ import annotations
 
-import contextlib
+import _signal as signal  # the public modules make enumerations of everything: hundreds of pages
+import _socket
 import gc
-import importlib
-import json
+import marshal
 import os
 import resource
 import select
-import signal
-import socket
 import struct
 import sys
 import time
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, PathFinder
-from typing import TYPE_CHECKING, Any
+from _json import encode_basestring_ascii as _quote
 
 from . import kernel
 from .runner import Program, Stage
 
+TYPE_CHECKING = False  # as `typing` has it, which is large
 if TYPE_CHECKING:
+    from typing import Any
+
     from .chance import Chance
 
 CHANNEL = 3
@@ -36,59 +35,45 @@ OUT_OF_MEMORY = 97
 NOBODY = 65534
 QUIET_MS = 10
 MAX_START = 8
-# What a light zygote has: little beyond what the zygote needs itself. Every page and mapping costs each fork.
-LIGHT_MODULES = """
-    abc array bisect collections collections.abc contextlib copy datetime enum functools heapq itertools
-    json keyword math numbers operator random re string struct types typing
-"""
-_HEAVY_MODULES = """base64 calendar cmath dataclasses decimal fractions graphlib hashlib pprint statistics
-    textwrap unicodedata"""
-STANDARD_MODULES = LIGHT_MODULES + _HEAVY_MODULES
-# Text without any of these needs no heavy module: the last two are how C code asks for one.
-HEAVY_WORDS = (*_HEAVY_MODULES.split(), "strptime", "\\N{")
-_NOT_NEEDED = """
-    benchmarks conftest distutils f2py plotting interactive testing typing setup __main__ code_generators
-    codegen parsing physics stats galgebra external printing _pyinstaller sandbox this random_matrix
-"""
-_decode = json.JSONDecoder().raw_decode
-_quote = json.encoder.encode_basestring_ascii
 MESSAGE = struct.Struct("<cQdI")
 _NUMBER = struct.Struct("<Q")
+_DESCRIPTOR = struct.Struct("i")
+_ROOM_FOR_DESCRIPTORS = _socket.CMSG_LEN(_DESCRIPTOR.size * MAX_START)
 REPORT = struct.Struct("<QiBd")
 
 
 def main(config: dict[str, Any]) -> None:
-    """Start the zygote. `config`: modules, filters (hex), confine (False only for "unsafe")."""
+    """Start the zygote: what `config` holds is said in `backends.configure`."""
     # It would run in every child, at a tenth of its price: `random` would seed itself anew, which `Chance`
     # does, and others would look after threads that never are.
     os.register_at_fork = lambda **_: None
     from .chance import Chance  # which imports `random`
 
-    control = socket.socket(fileno=0)
+    control = _socket.socket(fileno=0)
     null = os.open("/dev/null", os.O_RDWR)
-    sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is large, slow to fork
-    modules = LIGHT_MODULES if config.get("light") else STANDARD_MODULES + " _strptime"
-    for name in (*modules.split(), "__future__"):
-        importlib.import_module(name)
     chance = Chance()
-    chance.install()
-    sys.meta_path.append(PackageFinder(config["roots"]))
-    for name in config["packages"]:
-        import_whole(name)
+    if config["bare"]:
+        chance.install()
+    else:
+        from . import preload
+
+        preload.load_modules()
+        chance.install()  # before the packages, which make generators for themselves
+        preload.load_packages(config["packages"], config["roots"])
     facts: dict[str, Any] = {"python": sys.version.split()[0]}
     child_filter = None
-    if config["confine"]:
+    if config["filters"]:
+        outer, inner = config["filters"]
         facts["dropped"] = kernel.drop_root(NOBODY)
         kernel.forbid_new_privileges()
         kernel.forbid_inspection()
         facts["landlock"] = kernel.restrict_files()
-        kernel.Filter(bytes.fromhex(config["zygote_filter"])).install()
-        child_filter = kernel.Filter(bytes.fromhex(config["child_filter"]))
+        kernel.Filter(outer).install()
+        child_filter = kernel.Filter(inner)
     lifeline = kernel.Lifeline()
-    if not config.get("container"):  # there the parent is a thread of the engine, whose end means nothing
+    if not config["container"]:  # there the parent is a thread of the engine, whose end means nothing
         lifeline.tie()  # a change of user would have undone it
-    allowed = frozenset(name.partition(".")[0] for name in (*STANDARD_MODULES.split(), *config["packages"]))
-    stage = Stage(allowed | {"__future__"})
+    stage = Stage(frozenset(config["allowed"]))
     sys.argv.clear()
     sys.orig_argv.clear()
     rehearse(stage, 20)
@@ -101,50 +86,20 @@ def main(config: dict[str, Any]) -> None:
     gc.collect()
     gc.freeze()
     kernel.trim_memory()
-    control.send(json.dumps(facts).encode())
+    control.send(repr(facts).encode())
     os.dup2(null, 2)
     Zygote(control, null, stage, chance, size, lifeline, child_filter).serve()
-
-
-class PackageFinder:
-    """Finds the allowed packages and what they require, and nothing that lies beside them."""
-
-    def __init__(self, roots: dict[str, str]) -> None:
-        self.roots = roots
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
-        """The protocol of sys.meta_path."""
-        folder = self.roots.get(name)
-        return PathFinder.find_spec(name, [folder]) if path is None and folder else None
-
-
-def import_whole(package: str) -> None:
-    """Import a package with its submodules: children cannot open files, so nothing loads later."""
-    import pkgutil  # large, and wanted here only
-
-    try:
-        module = importlib.import_module(package)
-    except ImportError as error:
-        reason = " ".join(str(error).split())
-        sys.exit(f"sandbox.allowed_packages: {package} cannot be imported in the jail ({reason[:300]})")
-    skipped = frozenset(_NOT_NEEDED.split())
-    for found in pkgutil.walk_packages(getattr(module, "__path__", []), package + ".", lambda name: None):
-        parts = found.name.split(".")
-        if any(part in skipped or part.startswith(("test", "_pytest")) for part in parts):
-            continue
-        with contextlib.suppress(Exception):  # a part that does not load here is a part less
-            importlib.import_module(found.name)
 
 
 def rehearse(stage: Stage, times: int) -> None:
     """Run a small program and forget it, so that what comes after finds warm code and writable pages."""
     names = set(stage.module.__dict__)
     out, errors = sys.stdout, sys.stderr
-    text = '{"id": "", "function": "f", "arguments": "1, [2]", "trace": false}'
+    call = marshal.dumps({"id": "", "function": "f", "arguments": "1, [2]", "trace": False})
     for _ in range(times):
         program = Program("def f(x, y):\n    return [x, *y]\n", 1000, stage)
         encode_reply(program.load())
-        encode_reply(program.call(_decode(text, 0)[0]))
+        encode_reply(program.call(marshal.loads(call)))
     sys.stdout, sys.stderr = out, errors
     for name in set(stage.module.__dict__) - names:
         del stage.module.__dict__[name]
@@ -155,7 +110,7 @@ class Zygote:
 
     def __init__(
         self,
-        control: socket.socket,
+        control: _socket.socket,
         null: int,
         stage: Stage,
         chance: Chance,
@@ -179,14 +134,17 @@ class Zygote:
     def serve(self) -> None:
         """Answer control messages until the host closes the socket."""
         while True:
-            message, descriptors, _, _ = socket.recv_fds(self.control, 4096, MAX_START)
+            message, ancillary, _, _ = self.control.recvmsg(
+                4096, _socket.CMSG_LEN(_DESCRIPTOR.size * MAX_START)
+            )
             if not message:
                 os._exit(0)
             operation, number, cpu_seconds, memory_mb = MESSAGE.unpack_from(message)
             for (retired,) in _NUMBER.iter_unpack(message[MESSAGE.size :]):
                 self._kill(retired)
             if operation == b"S":
-                for offset, descriptor in enumerate(descriptors):
+                sent = b"".join(data for _, _, data in ancillary)
+                for offset, (descriptor,) in enumerate(_DESCRIPTOR.iter_unpack(sent)):
                     self._fork(number + offset, descriptor, cpu_seconds, memory_mb)
             elif operation == b"K":
                 self._kill(number)
@@ -270,7 +228,7 @@ def _set_limits(cpu_seconds: float, memory: int) -> None:
 
 def _read_frame() -> dict[str, Any]:
     length = int.from_bytes(_read(4), "little")
-    return _decode(_read(length).decode(), 0)[0]  # type: ignore[no-any-return]
+    return marshal.loads(_read(length))  # type: ignore[no-any-return]
 
 
 def _read(length: int) -> bytes:
@@ -292,7 +250,7 @@ def _write_frame(reply: dict[str, Any]) -> None:
 
 
 def encode_reply(reply: dict[str, Any]) -> bytes:
-    """A reply as JSON, by hand: the general encoder touches many more pages."""
+    """A reply as JSON, by hand: `json` is large."""
     fields = [f'"{name}":{_quote(text)}' for name, text in reply.items() if name != "trace"]
     if reply.get("trace"):
         entries = ",".join(f"[{_quote(line)},{_quote(values)}]" for line, values in reply["trace"])

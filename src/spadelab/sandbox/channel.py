@@ -17,6 +17,7 @@ from .wire import Codec, Reply, WireError
 from .zygote import OUT_OF_MEMORY
 
 _CHUNK = 1 << 18
+LOAD = ""  # the name of what loads the program
 
 
 class Channel:
@@ -37,6 +38,7 @@ class Channel:
         self.lost = False
         self._codec = Codec(limits)
         self._expected: deque[str] = deque()
+        self._loading = False
         self._received = bytearray()
         self._unsent = memoryview(b"")
         self._mark = 0.0
@@ -78,8 +80,9 @@ class Channel:
         # Unguessable names: a program cannot answer a request that was not made yet.
         named = [(secrets.token_hex(8), call) for call in calls]
         self._expected = deque(name for name, _ in named)
-        if source is not None:
-            self._expected.appendleft("")
+        self._loading = source is not None
+        if self._loading and not named:
+            self._expected.append(LOAD)
         self.done = not self._expected
         if self._ended:
             self._finish(self._ended)
@@ -138,17 +141,20 @@ class Channel:
             self._unsent = memoryview(b"")  # the child is gone; reading tells how
 
     def _accept(self, reply: Reply) -> None:
+        now = time.monotonic()
+        outcome = self._codec.to_outcome(reply, now - self._mark, loading=reply.id == LOAD)
+        # Of a load before a call one hears only when it fails.
+        if self._loading and reply.id == LOAD and reply.kind != "value":
+            self._finish(outcome)
+            return
         if not self._expected or reply.id != self._expected[0]:
             raise WireError("an answer to no question")
-        now = time.monotonic()
-        outcome = self._codec.to_outcome(reply, now - self._mark, loading=not reply.id)
         self._expected.popleft()
+        self._loading = False
         self._mark = now
         self.deadline = now + self.limits.wall_seconds
-        if reply.id:
+        if reply.id != LOAD:
             self.outcomes.append(outcome)
-        elif outcome.kind != "value":
-            self._finish(outcome)
         self.done = not self._expected
 
     def _pump_early(self) -> None:

@@ -23,9 +23,9 @@ Kind = Literal[
 class Limits:
     """Bounds of one child.
 
-    `wall_seconds` bounds the load and each call on its own; `cpu_seconds` (rounded up to whole
-    seconds) and `memory_mb` bound the child as a whole; `output_bytes` bounds the printed text of a
-    call and, apart from it, the text of its result.
+    `wall_seconds` bounds the load with the first call, and each further call; `cpu_seconds` (rounded
+    up to whole seconds) and `memory_mb` bound the child as a whole; `output_bytes` bounds the printed
+    text of a call and, apart from it, the text of its result.
     """
 
     wall_seconds: float = 5.0

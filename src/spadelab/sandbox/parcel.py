@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections import deque
 from dataclasses import dataclass
 
-from .channel import classify
+from .channel import LOAD, classify
 from .jail import Ending
 from .jobs import Job, Outcome
 from .service import Load, Result
@@ -35,7 +36,7 @@ class Parcel:
         self._codec = Codec(job.limits)
         frame = self._codec.encode(list(zip(self._names, job.calls, strict=True)), job.source, job.stream)
         limits = job.limits
-        answers = 1 + len(job.calls)
+        answers = max(1, len(job.calls))
         self.seconds = limits.wall_seconds * answers
         self.load = Load(
             frame, answers, limits.wall_seconds, limits.cpu_seconds, limits.memory_mb, self._codec.frame_cap
@@ -46,20 +47,18 @@ class Parcel:
         outcomes: list[Outcome] = []
         received = bytearray(result.received)
         try:
-            loaded = False
+            expected = deque(self._names or [LOAD])
             for number, reply in enumerate(self._codec.split(received)):
-                if reply.id != ["", *self._names, None][number]:
-                    raise WireError("an answer to no question")
                 seconds = result.seconds[number] if number < len(result.seconds) else 0.0
-                outcome = self._codec.to_outcome(reply, seconds, loading=not number)
-                if number:
-                    outcomes.append(outcome)
-                elif outcome.kind != "value":
-                    return fail(self.job, outcome)
-                loaded = True
-            if len(outcomes) == len(self._names) and received:
+                if reply.id == LOAD and reply.kind != "value" and not number:
+                    return fail(self.job, self._codec.to_outcome(reply, seconds, loading=True))
+                if not expected or reply.id != expected.popleft():
+                    raise WireError("an answer to no question")
+                outcome = self._codec.to_outcome(reply, seconds, loading=reply.id == LOAD)
+                outcomes += [outcome] if reply.id != LOAD else []
+            if not expected and received:
                 raise WireError("more answers than questions")
-            ended = None if len(outcomes) == len(self._names) and loaded else self._explain(result)
+            ended = self._explain(result) if expected else None
         except WireError as error:
             ended = Outcome("protocol_error", message=str(error)[:500])
         missing = len(self._names) - len(outcomes)

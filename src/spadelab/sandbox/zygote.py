@@ -212,7 +212,10 @@ def _serve_program(request: dict[str, Any], stage: Stage, chance: Chance) -> Non
         chance.begin(request["stream"])
     program = Program(request["source"], request["output_bytes"], stage)
     reply = program.load()
-    _write_frame(reply)
+    if (
+        reply["kind"] != "value" or not request["calls"]
+    ):  # else the first call's answer says that it went well
+        _write_frame(reply)
     while reply["kind"] == "value":
         for call in request["calls"]:
             _write_frame(program.call(call))

@@ -229,24 +229,27 @@ def test_what_a_hostile_service_reports_is_checked() -> None:
     parcel = Parcel(0, Job("", (Call("f", ""), Call("f", ""))))
     loaded = frame('{"id": "", "kind": "value"}')
     first, second = (frame(f'{{"id": "{name}", "kind": "value", "value": "1"}}') for name in parcel._names)
-    good = parcel.read(result(loaded + first + second))
+    good = parcel.read(result(first + second))
     assert [outcome.value for outcome in good.outcomes] == ["1", "1"] and good.ended is None
-    assert [o.kind for o in parcel.read(result(loaded + first, "silent")).outcomes] == [
-        "value",
-        "wall_timeout",
-    ]
+    assert [o.kind for o in parcel.read(result(first, "silent")).outcomes] == ["value", "wall_timeout"]
+    failed = frame('{"id": "", "kind": "program_error", "error": "E"}')
+    assert [o.error for o in parcel.read(result(failed)).outcomes] == ["E", "E"]
     for received in (
-        loaded + second + first,
-        first + second,
-        loaded + first.replace(b'"1"', b'"f"') + second,
-        loaded + b"\xff" * 8,
-        loaded + loaded + first,
+        second + first,
+        loaded + first + second,
+        first.replace(b'"1"', b'"f"') + second,
+        b"\xff" * 8,
+        first + failed,
+        first + first,
         b"",
     ):
         report = parcel.read(result(received))
         assert report.ended is not None and report.ended.kind == "protocol_error"
         assert len(report.outcomes) == 2 and report.outcomes[-1] == report.ended
+    alone = Parcel(0, Job("", ()))
+    assert alone.read(result(loaded)).ended is None
+    assert alone.read(result(loaded + loaded)).ended.kind == "protocol_error"
     for extra in (second, b"\x01"):
-        report = parcel.read(result(loaded + first + second + extra))
+        report = parcel.read(result(first + second + extra))
         assert [o.kind for o in report.outcomes] == ["value"] * 2
         assert report.ended is not None and report.ended.kind == "protocol_error"

@@ -97,6 +97,8 @@ def test_nothing_is_evaluated_or_unpickled_outside_the_jail(file: Path):
         return
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if any(getattr(argument, "attr", "") == "PyCF_ONLY_AST" for argument in node.args):
+                continue  # makes a syntax tree, and nothing that could run
             assert node.func.id not in ("eval", "exec", "compile"), (
                 f"{file}:{node.lineno} calls {node.func.id}"
             )

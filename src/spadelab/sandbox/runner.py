@@ -91,26 +91,26 @@ class Program:
 
         return self._guard("", execute)
 
-    def call(self, call: Mapping[str, Any]) -> Reply:
-        """Run one call and describe what came of it."""
+    def call(self, identifier: str, name: str, arguments: str, traced: str) -> Reply:
+        """Run one call and describe what came of it; any text in `traced` asks for a trace."""
         trace: list[tuple[str, str]] = []
 
         def execute(reply: Reply) -> None:
             try:
-                arguments = parse_arguments(call["arguments"])
+                values = parse_arguments(arguments)
             except LiteralError as error:
                 reply.update(kind="program_error", error="NotAnArgumentList", message=str(error))
                 return
-            function = self._find(call["function"])
-            if call["trace"]:
+            function = self._find(name)
+            if traced:
                 sys.settrace(Tracer(self.source, 4 * self.limit, trace).trace)
             try:
-                value = function(*arguments)
+                value = function(*values)
             finally:
                 sys.settrace(None)
             reply.update(self._encode(value))
 
-        reply = self._guard(call["id"], execute)
+        reply = self._guard(identifier, execute)
         reply["trace"] = trace
         return reply
 

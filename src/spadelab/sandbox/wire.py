@@ -1,12 +1,12 @@
 """Frames between the host and a child: u32 length (little endian), then a request or a reply.
 
-Requests are marshalled: read in the jail, where loading `json` would cost each fork. Replies, which are
-hostile, are JSON and checked before use.
+A request is a list of texts, each behind its own length: the program, its stream of chance and its room for
+output, unless it was loaded before; then for each call a name, the function, its arguments and whether to
+trace. A reply, which is hostile, is JSON and checked before use.
 """
 
 from __future__ import annotations
 
-import marshal
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -17,8 +17,6 @@ from .jobs import Call, Limits, Outcome
 from .literals import LiteralError, parse_literal, render
 from .tracer import MAX_ENTRIES, MAX_LINE
 
-# The version that every Python reads, also that of another machine.
-_MARSHAL = 2
 # Control characters but for tab and newline, and those that turn the direction of writing.
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -55,20 +53,14 @@ class Codec:
 
         Raises UnicodeEncodeError for text that no encoding can carry (lone surrogates).
         """
-        request: dict[str, object] = {
-            "calls": [
-                {"id": name, "function": call.function, "arguments": call.arguments, "trace": call.trace}
-                for name, call in calls
-            ]
-        }
+        fields: list[str] = []
         if source is not None:
-            request |= {"source": source, "stream": stream, "output_bytes": self.limits.output_bytes}
+            fields += [source, str(stream), str(self.limits.output_bytes)]
             self._source = source
+        for name, call in calls:
+            fields += [name, call.function, call.arguments, "trace" if call.trace else ""]
         self._traced = frozenset(name for name, call in calls if call.trace)
-        for text in (source or "", *(text for _, call in calls for text in (call.function, call.arguments))):
-            text.encode()
-        payload = marshal.dumps(request, _MARSHAL)
-        return len(payload).to_bytes(4, "little") + payload
+        return _pack(b"".join(_pack(text.encode()) for text in fields))
 
     def split(self, buffer: bytearray) -> Iterator[Reply]:
         """Take whole frames off the front of `buffer`, each checked when it is asked for: what stands before
@@ -115,6 +107,10 @@ class Codec:
         lines = {line[:MAX_LINE] for line in self._source.splitlines()}
         if any(line not in lines or not values.isprintable() for line, values in reply.trace):
             raise WireError("a trace of something else than the program")
+
+
+def _pack(content: bytes) -> bytes:
+    return len(content).to_bytes(4, "little") + content
 
 
 def _show(text: str) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import _signal as signal  # the public modules make enumerations of everything: hundreds of pages
 import _socket
 import gc
-import marshal
 import os
 import resource
 import select
@@ -95,11 +94,10 @@ def rehearse(stage: Stage, times: int) -> None:
     """Run a small program and forget it, so that what comes after finds warm code and writable pages."""
     names = set(stage.module.__dict__)
     out, errors = sys.stdout, sys.stderr
-    call = marshal.dumps({"id": "", "function": "f", "arguments": "1, [2]", "trace": False})
     for _ in range(times):
         program = Program("def f(x, y):\n    return [x, *y]\n", 1000, stage)
         encode_reply(program.load())
-        encode_reply(program.call(marshal.loads(call)))
+        encode_reply(program.call("", "f", "1, [2]", ""))
     sys.stdout, sys.stderr = out, errors
     for name in set(stage.module.__dict__) - names:
         del stage.module.__dict__[name]
@@ -202,24 +200,23 @@ class Zygote:
         if not self.arrival.poll(QUIET_MS):
             rehearse(self.stage, 1)
         try:
-            _serve_program(_read_frame(), self.stage, self.chance)
+            _serve_program(self.stage, self.chance)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
 
 
-def _serve_program(request: dict[str, Any], stage: Stage, chance: Chance) -> None:
-    if request["stream"]:  # stream 0 began in the zygote
-        chance.begin(request["stream"])
-    program = Program(request["source"], request["output_bytes"], stage)
+def _serve_program(stage: Stage, chance: Chance) -> None:
+    source, stream, output_bytes, *calls = _read_request()
+    if int(stream):  # stream 0 began in the zygote
+        chance.begin(int(stream))
+    program = Program(source, int(output_bytes), stage)
     reply = program.load()
-    if (
-        reply["kind"] != "value" or not request["calls"]
-    ):  # else the first call's answer says that it went well
+    if reply["kind"] != "value" or not calls:  # else the first call's answer says that it went well
         _write_frame(reply)
     while reply["kind"] == "value":
-        for call in request["calls"]:
-            _write_frame(program.call(call))
-        request = _read_frame()
+        for start in range(0, len(calls), 4):
+            _write_frame(program.call(*calls[start : start + 4]))
+        calls = _read_request()
 
 
 def _set_limits(cpu_seconds: float, memory: int) -> None:
@@ -229,9 +226,15 @@ def _set_limits(cpu_seconds: float, memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
 
-def _read_frame() -> dict[str, Any]:
-    length = int.from_bytes(_read(4), "little")
-    return marshal.loads(_read(length))  # type: ignore[no-any-return]
+def _read_request() -> list[str]:
+    frame = _read(int.from_bytes(_read(4), "little"))
+    texts: list[str] = []
+    start = 0
+    while start < len(frame):
+        end = start + 4 + int.from_bytes(frame[start : start + 4], "little")
+        texts.append(frame[start + 4 : end].decode())
+        start = end
+    return texts
 
 
 def _read(length: int) -> bytes:

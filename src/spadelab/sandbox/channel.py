@@ -141,14 +141,15 @@ class Channel:
             self._unsent = memoryview(b"")  # the child is gone; reading tells how
 
     def _accept(self, reply: Reply) -> None:
+        # Of a load before a call one hears only when it fails.
+        failed = self._loading and reply.id == LOAD and reply.kind != "value"
+        if not failed and (not self._expected or reply.id != self._expected[0]):
+            raise WireError("an answer to no question")
         now = time.monotonic()
         outcome = self._codec.to_outcome(reply, now - self._mark, loading=reply.id == LOAD)
-        # Of a load before a call one hears only when it fails.
-        if self._loading and reply.id == LOAD and reply.kind != "value":
+        if failed:
             self._finish(outcome)
             return
-        if not self._expected or reply.id != self._expected[0]:
-            raise WireError("an answer to no question")
         self._expected.popleft()
         self._loading = False
         self._mark = now

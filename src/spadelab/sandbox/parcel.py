@@ -50,11 +50,12 @@ class Parcel:
             expected = deque(self._names or [LOAD])
             for number, reply in enumerate(self._codec.split(received)):
                 seconds = result.seconds[number] if number < len(result.seconds) else 0.0
-                if reply.id == LOAD and reply.kind != "value" and not number:
-                    return fail(self.job, self._codec.to_outcome(reply, seconds, loading=True))
-                if not expected or reply.id != expected.popleft():
+                failed = reply.id == LOAD and reply.kind != "value" and not number
+                if not failed and (not expected or reply.id != expected.popleft()):
                     raise WireError("an answer to no question")
                 outcome = self._codec.to_outcome(reply, seconds, loading=reply.id == LOAD)
+                if failed:
+                    return fail(self.job, outcome)
                 outcomes += [outcome] if reply.id != LOAD else []
             if not expected and received:
                 raise WireError("more answers than questions")

@@ -5,7 +5,7 @@ Production code has no switch for this: the command line of a jail is rewritten 
 
 from __future__ import annotations
 
-import json
+import ast
 import struct
 import time
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from spadelab.sandbox.jail import Jail
 
 from .attack import Attack
 
-_ALLOW_EVERYTHING = struct.pack("<HBBI", 6, 0, 0, 0x7FFF0000).hex()
+_ALLOW_EVERYTHING = struct.pack("<HBBI", 6, 0, 0, 0x7FFF0000)
 _PATCHES = {
     "landlock": "import jail.kernel; jail.kernel.restrict_files = lambda: 1",
     "rlimits": "import jail.zygote; jail.zygote._set_limits = lambda *limits: None",
@@ -41,15 +41,16 @@ def weaken(*missing: str) -> Iterator[Jail]:
 
 def _rewrite(launch: Launch, missing: Sequence[str]) -> Launch:
     *front, boot, folder, text = launch.command
-    config = json.loads(text)
-    for layer in ("child filter", "zygote filter"):
-        if layer in missing:
-            config[layer.replace(" ", "_")] = _ALLOW_EVERYTHING
+    config = ast.literal_eval(text)
+    config["filters"] = tuple(
+        _ALLOW_EVERYTHING if layer in missing else code
+        for layer, code in zip(("zygote filter", "child filter"), config["filters"], strict=True)
+    )
     patches = "; ".join(patch for layer, patch in _PATCHES.items() if layer in missing)
     start = "from jail.zygote import main"
     assert start in boot
     boot = boot.replace(start, f"{patches or 'pass'}; {start}")
-    return replace(launch, command=(*front, boot, folder, json.dumps(config)))
+    return replace(launch, command=(*front, boot, folder, repr(config)))
 
 
 def run(jail: Jail, attack: Attack, limits: Limits | None = None) -> Outcome:

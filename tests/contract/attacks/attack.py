@@ -21,8 +21,8 @@ os = random._os
 sys = os.sys
 mods = sys.modules
 ctypes = mods["ctypes"]
-socket = mods["socket"]
-signal = mods["signal"]
+socket = mods["_socket"]
+signal = mods["_signal"]
 resource = mods["resource"]
 mmap = mods["mmap"]
 LIBC = ctypes.CDLL(None, use_errno=True)

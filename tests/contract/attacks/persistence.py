@@ -106,7 +106,7 @@ def f(x):
         random.Random(1).randint(0, 99), str(datetime.date(2020, 1, 2)), EIGHTH,
         bool(re.compile('a+').match('aa')), 'a'.upper(), 70 + 7 == 77, 'planted' in modules,
         hasattr(modules['program'], 'planted'), len(hidden.meta_path), 'PLANTED' in random._os.environ,
-        int(modules['signal'].getsignal(15)), modules['gc'].isenabled(), hidden.getrecursionlimit(),
+        int(modules['_signal'].getsignal(15)), modules['gc'].isenabled(), hidden.getrecursionlimit(),
         hidden.get_int_max_str_digits(), random.random(), hidden.gettrace(), modules['time'].time(), x,
     ]
 """

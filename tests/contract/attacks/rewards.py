@@ -31,8 +31,8 @@ ATTACKS = (
     ),
     gives(
         "outputs in the request",
-        "request = find('request')\nreturn [sorted(request), sorted(request['calls'][0])]",
-        "[['calls', 'output_bytes', 'source', 'stream'], ['arguments', 'function', 'id', 'trace']]",
+        "calls = find('calls')\nreturn [len(calls), calls[1:]]",
+        "[4, ['f', '', '']]",
     ),
     gives("whether it is traced", "return sys.gettrace() is None", "True"),
     gives("arguments of the command", "return sys.argv", "[]"),

@@ -69,7 +69,7 @@ def _observe(sandbox: Sandbox, attack: Attack) -> Job:
     """The observer that runs in the same kind of jail as the attack."""
     flavour = sandbox._choose(attack.job)
     head = "import numpy\n" if flavour.packages else ""
-    if flavour.light:
+    if flavour.bare:
         source = OBSERVER.replace("EIGHTH", "'0.125'")
     else:
         source = "import decimal\n" + OBSERVER.replace("EIGHTH", "str(decimal.Decimal(1) / 8)")

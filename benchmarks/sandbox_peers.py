@@ -1,8 +1,8 @@
 """The sandbox beside other ways to run a program: `python benchmarks/sandbox_peers.py [--rounds N]`.
 
 All of them run the same program, two at a time, in bursts that alternate within one run, so that other
-load on the machine hits every one. The pool of Absolute Zero's executor needs pebble; it is not a
-requirement of this project: `--pebble FOLDER` names the site-packages that hold it.
+load on the machine hits every one. Absolute Zero's own executor is measured where `--azr FOLDER...` names
+a checkout of it and what else it needs on the path (pebble, timeout-decorator, regex, tqdm).
 """
 
 from __future__ import annotations
@@ -89,20 +89,31 @@ def use_pool(pool: multiprocessing.pool.Pool) -> Way:
     return Way("multiprocessing.Pool(2), no wall", 1000, burst, lambda: burst(1))
 
 
-def use_pebble(folder: str) -> Way | None:
-    """As Absolute Zero runs programs: pebble's pool with a time-out; None where there is no pebble."""
-    sys.path.append(folder)
-    try:
-        from pebble import ProcessPool
-    except ImportError:
-        return None
-    pool = ProcessPool(max_workers=2)
+def use_azr(folders: list[str]) -> list[Way]:
+    """Absolute Zero's executor with two workers: a list of programs in one call, and as its trainer uses it,
+    a call for each program. Nothing where no folder is given.
+    """
+    if not folders:
+        return []
+    sys.path += folders
+    from absolute_zero_reasoner.utils.code_utils.python_executor import PythonExecutor
+
+    executor = PythonExecutor(max_workers=2)
+    snippet = SOURCE + "f(1)"
 
     def burst(count: int) -> None:
-        futures = [pool.schedule(execute, args=[SOURCE], timeout=10) for _ in range(count)]
-        assert [future.result() for future in futures] == ["2"] * count
+        for _ in range(count // 100):  # beyond that it draws a progress bar
+            assert executor.batch_apply([snippet] * 100) == [("2", "Done")] * 100
 
-    return Way("pebble.ProcessPool(2), no wall", 1000, burst, lambda: burst(1))
+    def one(count: int = 1) -> None:
+        for _ in range(count):
+            assert executor.apply(snippet) == ("2", "Done")
+
+    burst(100)
+    return [
+        Way("Absolute Zero's executor, lists", 1000, burst, one),
+        Way("Absolute Zero's executor, single", 400, one, one),
+    ]
 
 
 def main() -> None:
@@ -110,17 +121,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--pebble", default="", metavar="FOLDER")
+    parser.add_argument("--azr", nargs="+", default=[], metavar="FOLDER")
     options = parser.parse_args()
     python = [interpreter(), "-I", "-S", "-c", BARE]
     with Sandbox(options.backend) as sandbox, multiprocessing.get_context("spawn").Pool(2) as pool:
-        pebble = use_pebble(options.pebble)
         ways = [
             use_sandbox(sandbox),
             use_commands("bubblewrap and python -S -c", [find_bwrap()[0], *BWRAP, *python], 40),
             use_commands("python -S -c, no wall", python, 60),
             use_pool(pool),
-            *([pebble] if pebble else []),
+            *use_azr(options.azr),
         ]
         for way in ways:
             way.measure()
@@ -133,8 +143,6 @@ def main() -> None:
         spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
         alone = statistics.median(figures[index][1] for figures in rounds)
         print(f"{way.name:34} {statistics.median(rates):10.0f} {spread:>38} {alone:11.2f}")
-    if pebble is None:
-        print("pebble is not installed and left out (see --help)")
 
 
 if __name__ == "__main__":

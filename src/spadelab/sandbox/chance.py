@@ -8,19 +8,19 @@ repeatability; it is no wall.
 
 from __future__ import annotations
 
+import _random
 import ctypes
 import gc
 import os
-import random
 import sys
 import time
+
+from . import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-from . import kernel
 
 _TICK = 1_000_000  # nanoseconds from one look at the clock to the next
 _EPOCH = 1_767_225_600  # 2026-01-01
@@ -32,41 +32,45 @@ _TODAY = (("localtime", 0), ("gmtime", 0), ("ctime", 0), ("asctime", 0), ("strft
 class Chance:
     """One source for everything.
 
-    `install` before packages are imported, `settle` after that, `begin` once in each child.
+    `install` when the standard modules are there, `settle` when the packages are, `begin` once in each child.
     """
 
     def __init__(self) -> None:
-        self._source = random.Random(0)
+        self._source = _random.Random(0)
         self._now = 0
         self._settled = False
         # What packages made for themselves while they were imported.
-        self._generators: list[random.Random] = []
+        self._generators: list[_random.Random] = []
 
     def begin(self, stream: int) -> None:
         """Follow a stream from its start."""
         self._source.seed(stream)
-        self._now = (_EPOCH * 10**6 + self._source.randrange(_YEARS * 10**6)) * 1000
-        random.seed()
-        numpy_random = sys.modules.get("numpy.random")
-        if numpy_random is not None:
-            numpy_random.seed(self._source.getrandbits(32))
+        self._now = (_EPOCH * 10**6 + self._source.getrandbits(48) % (_YEARS * 10**6)) * 1000
+        if "random" in sys.modules:
+            sys.modules["random"].seed()
+        if "numpy.random" in sys.modules:
+            sys.modules["numpy.random"].seed(self._source.getrandbits(32))
         for generator in self._generators:
             generator.seed()
 
     def install(self) -> None:
         """Put this source in the place of the system's, where Python code looks for it."""
-        draw = self._source.randbytes
-        base: Any = random.Random.__base__  # seeds itself from the system when it is called
+        base: Any = _random.Random  # seeds itself from the system when it is called
         seed = base.seed
 
-        def seed_from_here(generator: random.Random, a: Any = None) -> None:
+        def draw(size: int) -> bytes:
+            return self._source.getrandbits(size * 8).to_bytes(size, "little")
+
+        def seed_from_here(generator: _random.Random, a: Any = None) -> None:
             if a is None:
                 a = self._source.getrandbits(64)
                 if not self._settled:
                     self._generators.append(generator)
             seed(generator, a)
 
-        os.urandom = random._urandom = draw  # type: ignore[attr-defined]
+        os.urandom = draw
+        if "random" in sys.modules:
+            sys.modules["random"]._urandom = draw  # type: ignore[attr-defined]
         os.getrandom = lambda size, flags=0: draw(size)
         base.seed = base.__init__ = seed_from_here
         self._install_clock()

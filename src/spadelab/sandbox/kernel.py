@@ -11,8 +11,11 @@ import mmap
 import os
 import resource
 import struct
-from collections.abc import Callable
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38

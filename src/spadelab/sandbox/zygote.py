@@ -21,13 +21,12 @@ import time
 from _json import encode_basestring_ascii as _quote
 
 from . import kernel
+from .chance import Chance
 from .runner import Program, Stage
 
 TYPE_CHECKING = False  # as `typing` has it, which is large
 if TYPE_CHECKING:
     from typing import Any
-
-    from .chance import Chance
 
 CHANNEL = 3
 OUT_OF_MEMORY = 97
@@ -46,8 +45,6 @@ def main(config: dict[str, Any]) -> None:
     # It would run in every child, at a tenth of its price: `random` would seed itself anew, which `Chance`
     # does, and others would look after threads that never are.
     os.register_at_fork = lambda **_: None
-    from .chance import Chance  # which imports `random`
-
     control = _socket.socket(fileno=0)
     null = os.open("/dev/null", os.O_RDWR)
     chance = Chance()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _signal as signal  # the public modules make enumerations of everything: hundreds of pages
 import _socket
+import copyreg  # noqa: F401 - C code asks for it when an object is taken apart
 import gc
 import os
 import resource

@@ -112,6 +112,8 @@ class Channel:
         try:
             for reply in self._codec.split(self._received):
                 self._accept(reply)
+                if self.done:
+                    break
             if self.done and self._received and not self._ended:
                 raise WireError("more answers than questions")
         except WireError as error:
@@ -165,7 +167,7 @@ class Channel:
         except OSError:
             data = b""
         if data:
-            self._kill(Outcome("protocol_error", message="an answer before the question"))
+            self._kill(Outcome("protocol_error", message="more answers than questions"))
         else:
             self._finish(self._explain_end())
 

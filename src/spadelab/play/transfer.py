@@ -17,7 +17,7 @@ from spadelab.environments.interactive.verdicts import beyond_luck
 from spadelab.records import Environment, Episode, Score
 from spadelab.sandbox import Job, Limits, Sandbox
 
-PLAYS = 12
+PLAYS = 24
 """Plays of winning lists of actions on fresh seeds, of one environment in one cycle; a process each."""
 GLIMPSE = 4
 """The first of them; where none wins, the rest is not played."""

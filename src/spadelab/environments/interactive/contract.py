@@ -108,7 +108,7 @@ def _spade_turns(_number, _seed, _actions, _turns, _after, _record):
 class Manifest:
     """What a module says of itself; `skill` is lower case with underscores.
 
-    `words`: short texts, whole numbers and names of functions that the module holds, at most MAX_WORDS.
+    `words`: short texts, whole numbers, names of methods and attributes of the module, at most MAX_WORDS.
     """
 
     class_name: str
@@ -178,6 +178,7 @@ def _words(tree: ast.Module) -> tuple[str, ...]:
     values = [n.value for n in nodes if isinstance(n, ast.Constant) and id(n) not in inner]
     names = [n.name for n in nodes if isinstance(n, ast.FunctionDef) and n.name not in (*_METHODS, "hint")]
     values += [name.partition("_")[2] or name for name in names]  # the tool of a method tool_read is read
+    values += [n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
     texts = [str(v).strip() for v in values if isinstance(v, str) or (type(v) is int and v.bit_length() < 64)]
     return tuple(text for text in dict.fromkeys(texts) if 0 < len(text) <= MAX_WORD_CHARS)[:MAX_WORDS]
 

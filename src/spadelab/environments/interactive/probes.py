@@ -29,12 +29,15 @@ _QUICK_JUNK = ("done", "A", "no")
 _BORROWED = 6
 _AT_ONCE = 8
 """Texts in one episode: some do no harm to each other, many would be a search."""
+# What stands between several answers; "[]" is a list of them.
+_JOINTS = (" ", ",", "\n", ";", " or ", "|", "[]")
 # fmt: off
 # What a solver might say who has no idea.
-_REPLIES = (
+REPLIES = (
     "I do not know.", "What?", "ok", "help", "42", "YES", "Let me think about it step by step.", "No!",
     "The answer is 5.", "x" * 60, "x" * 400, "hello", "I think it is five", "please", "pass", "-7", "0.5",
     "007", "[1]", "win", "look", "a b c d e f g h", "north", "abcdefgh", "1000", "é", "ABC", "x = 1",
+    ".*", "1-9999", "0..9999", "<99999", ">-1", "not 3", "HELP ME NOW", "any", "all",
 )
 _ODD = (
     "", "-1", "1.5", "99999999999999999999999999", "nan", "inf", "²", "1e999", "½", "٣", "a\nb\n\nc", "None",
@@ -167,7 +170,7 @@ def _plan_texts(manifest: Manifest, instance: Instance) -> list[Play]:
     ends = {"last words": words, "last numbers": numbers, "last lines": lines}
     copies |= {name: row[::-1][:size] for name, row in ends.items()}
     copies |= {"numbers": numbers[:size], "lines": lines[:size]}
-    texts = list(dict.fromkeys((*manifest.words, *_REPLIES)))
+    texts = list(dict.fromkeys((*manifest.words, *REPLIES)))
     count = -(-len(texts) // size)  # neighbours in the module (options, directions) come to different rows
     rows = {f"copy:{name}": row for name, row in copies.items() if row}
     rows |= {f"text:{i}": texts[i::count] for i in range(count)}
@@ -196,17 +199,20 @@ def _plan_sinks(manifest: Manifest, instance: Instance, instances: Sequence[Inst
     others = [a for one in instances if one.seed != instance.seed for a in one.solution]
     mix = _mix_calls if manifest.action_format == "tool_call" else _mix
     plays = []
-    for name, sign in (("space", " "), ("comma", ","), ("line", "\n")):
+    for sign in _JOINTS:
         mixed = [mix(action, others, sign) for action in instance.solution]
         if mixed[-1] != instance.solution[-1]:
-            plays.append(_make(manifest, instance, f"sink:{name}", mixed))
+            plays.append(_make(manifest, instance, f"sink:{sign}", mixed))
     return plays
 
 
 def _mix(text: str, others: Sequence[str], sign: str) -> str:
     """The text between two others, or alone when there are not two."""
     different = [other for other in dict.fromkeys(others) if other != text]
-    return sign.join((different[0], text, different[1])) if len(different) > 1 else text
+    if len(different) < 2:
+        return text
+    row = (different[0], text, different[1])
+    return f"[{', '.join(row)}]" if sign == "[]" else sign.join(row)
 
 
 def _mix_calls(action: str, others: Sequence[str], sign: str) -> str:

@@ -11,7 +11,7 @@ from spadelab.environments.interactive.contract import Manifest
 from spadelab.environments.interactive.hints import check_hint
 from spadelab.environments.interactive.places import have_place
 from spadelab.environments.interactive.plays import Play
-from spadelab.environments.interactive.probes import PROBED, Instance
+from spadelab.environments.interactive.probes import PROBED, REPLIES, Instance
 from spadelab.environments.interactive.session import SLACK, WIN, Fault, Session, episode_return
 from spadelab.environments.trials import Rejected
 
@@ -261,10 +261,11 @@ def _shows_answer(evidence: Evidence) -> bool:
         return True
     answers = {session.seed: session.steps[0].action for session in evidence.alone if len(session.steps) == 1}
     told: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
-    mistakes = [play for play in evidence.of("junk") if play.policy != "junk:echo"]
+    mistakes = [play for play in evidence.of("junk", "text") if play.policy != "junk:echo"]
     for play in mistakes:
         for turn, step in enumerate(play.session.steps[: play.max_turns - 1]):
-            if play.seed in answers and not step.terminated and not step.truncated:
+            senseless = play.policy.startswith("junk") or step.action in REPLIES
+            if senseless and play.seed in answers and not step.terminated and not step.truncated:
                 told[play.policy, turn].append((step.observation, answers[play.seed]))
     seeds = len({play.seed for play in mistakes})
     return any(len(pairs) == seeds and have_place(pairs) for pairs in told.values())

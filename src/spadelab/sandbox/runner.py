@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_MESSAGE = 500
 # Without one of these words in it, a program hardly sees when the garbage collector runs.
 _COLLECTED = ("__del__", "weakref", "gc")
-_IMPLICIT = ("_strptime", "time")
+_IMPLICIT = ("_strptime", "time", "_pylong")
 
 
 class OutputLimit(Exception):
@@ -161,7 +161,7 @@ def make_import(allowed: frozenset[str]) -> Callable[..., object]:
         fromlist: Sequence[str] = (),
         level: int = 0,
     ) -> object:
-        # C code that runs in the program's frame, as strftime does, comes here with a list.
+        # C code that runs in the program's frame, as strftime or a large division, comes here with a list.
         implicit = type(fromlist) is list and name in _IMPLICIT
         if level or (name.partition(".")[0] not in allowed and not implicit):
             raise ImportError(_explain_refusal(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _ast as ast
+import sys
 
 from .literals import LiteralError, render
 
@@ -19,6 +20,9 @@ MAX_VALUE = 2000
 MAX_LINE = 500
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SKIPPED = (*_DEFINITIONS, ast.Return, ast.Global, ast.Nonlocal)
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
+# PEP 709: such a comprehension runs in the frame around it, with a line event for each round.
+_INLINED = (ast.ListComp, ast.SetComp, ast.DictComp) if sys.version_info >= (3, 12) else ()
 _CO_OPTIMIZED = 1  # as in `inspect`, which is large
 _TYPE_NAME = type.__dict__["__name__"]  # a metaclass could answer in its place
 
@@ -58,7 +62,7 @@ class Tracer:
         self.entries.append((self._lines[start - 1], text))
 
     def find_start(self, line: int) -> tuple[int, bool]:
-        """First line of the statement at `line` (0: not recorded), and whether it spans lines."""
+        """First line of the statement at `line` (0: not recorded), and whether it has several events."""
         return self._starts.get(line, (0, False))
 
 
@@ -75,7 +79,7 @@ class _Follower:
         """The local trace function."""
         if event == "line":
             start, long = self.tracer.find_start(frame.f_lineno)
-            if not (long and start == self.pending):  # still inside one statement over several lines
+            if not (long and start == self.pending):  # still inside one statement
                 self._complete(frame)
                 self.pending = start
         elif event == "return":
@@ -94,14 +98,27 @@ def _list_statements(tree: ast.AST) -> Iterator[ast.stmt]:
     """Outer ones first."""
     nodes = [tree]
     for node in nodes:  # which grow meanwhile
-        for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for name in _BLOCKS:
             nodes += getattr(node, name, ())
         if isinstance(node, ast.stmt):
             yield node
 
 
+def _has_inlined(statement: ast.stmt) -> bool:
+    """Whether a comprehension stands in the statement itself, outside of its blocks."""
+    parts = [getattr(statement, name, None) for name in statement._fields if name not in _BLOCKS]
+    for part in parts:  # which grow meanwhile
+        if isinstance(part, _INLINED):
+            return True
+        if isinstance(part, list):
+            parts += part
+        elif isinstance(part, ast.AST):
+            parts += [getattr(part, name, None) for name in part._fields]
+    return False
+
+
 def _map_lines(tree: ast.AST) -> dict[int, tuple[int, bool]]:
-    """Line to (first line of its statement or 0, whether the statement spans several lines)."""
+    """Line to (first line of its statement or 0, whether one run of the statement has several events)."""
     starts: dict[int, tuple[int, bool]] = {}
     for node in _list_statements(tree):
         body = getattr(node, "body", None) or getattr(node, "cases", None)
@@ -113,9 +130,10 @@ def _map_lines(tree: ast.AST) -> dict[int, tuple[int, bool]]:
         if isinstance(node, _DEFINITIONS) and begin == node.lineno:
             continue  # "def f(x): y = x": the line event is the body's
         start = 0 if isinstance(node, _SKIPPED) else node.lineno
+        several = end > node.lineno or (begin != node.lineno and _has_inlined(node))
         for line in range(node.lineno, end + 1):
             # A statement that shares the line of a compound header belongs to that header.
-            starts.setdefault(line, (start, end > node.lineno))
+            starts.setdefault(line, (start, several))
     return starts
 
 

@@ -50,6 +50,8 @@ def main(config: dict[str, Any]) -> None:
     null = os.open("/dev/null", os.O_RDWR)
     chance = Chance()
     if config["bare"]:
+        if sys.version_info >= (3, 12):
+            import _pylong  # noqa: F401 - C code asks for it with very large integers
         chance.install()
     else:
         from . import preload

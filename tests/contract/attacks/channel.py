@@ -19,6 +19,7 @@ _TWO = (
     "answer = mods['json'].dumps({{'id': find('identifier'), 'kind': 'value', 'value': '1'}}).encode()\n"
     "os.write(3, len(answer).to_bytes(4, 'little') + answer + {0})\nreturn 3"
 )
+_TWICE = "write = os.write\nos.write = lambda fd, data: (write(fd, data), write(fd, data))[0]\nreturn 1"
 
 ATTACKS = (
     breaks("gigantic length", "os.write(3, b'\\xff' * 4)", "a frame of 4294967295 bytes"),
@@ -216,6 +217,55 @@ ATTACKS = (
         "mods['jail.zygote'].encode_reply = lambda reply: b'\\0' * 9\nreturn 1",
         Expected("protocol_error", message="not a reply: JSON is malformed: invalid character (byte 0)"),
     ),
+    crashes(
+        "audit hook that leaves",
+        "sys.addaudithook(lambda *a: os._exit(6))\nreturn compile('1', '', 'eval')",
+        "exit code 6",
+        "left before answering",
+    ),
+    crashes(
+        "callback of the collector that leaves",
+        "mods['gc'].callbacks.append(lambda *a: os._exit(4))\nreturn mods['gc'].collect()",
+        "exit code 4",
+        "left before answering",
+    ),
+    gives(
+        "finaliser that fails",
+        "sys.unraisablehook = lambda a: print('x')\n"
+        "class X:\n    def __del__(self): 1 / 0\nX()\nsys.stdout.parts.clear()\nreturn 1",
+        "1",
+    ),
+    gives(
+        "handler of broken text",
+        "mods['codecs'].register_error('replace', lambda e: ('x' * 10 ** 6, e.end))\n"
+        "print('\\ud800')\nsys.stdout.parts.clear()\nreturn '\\ud800'",
+        "'\\ud800'",
+    ),
+    crashes(
+        "text that encodes itself otherwise",
+        "d = mods['gc'].get_referents(str.__dict__)[0]\nd['encode'] = lambda *a: b'\\xff'\n"
+        "ctypes.pythonapi.PyType_Modified(ctypes.py_object(str))\nreturn 'a'",
+        "exit code 70",
+        "left before answering",
+    ),
+    Attack(
+        "reply without fields",
+        "d = mods['gc'].get_referents(dict.__dict__)[0]\nd['items'] = lambda *a: []\n"
+        "ctypes.pythonapi.PyType_Modified(ctypes.py_object(dict))\nreturn 'a'",
+        Expected("protocol_error", message="not a reply: Object missing required field `id`"),
+    ),
+    crashes(
+        "built-ins that lie",
+        "b = mods['builtins']\nb.isinstance = lambda *a: True\nb.type = lambda *a: int\n"
+        "b.repr = lambda *a: 'os'\nb.len = lambda *a: 0\nreturn {'a': [1.5]}",
+        "exit code 70",
+        "left before answering",
+    ),
+    gives("frame written twice", _TWICE, "1"),
+    late("frame never written", "os.write = lambda fd, data: len(data)\nreturn 1"),
+    late("frame written by nothings", "os.write = lambda fd, data: 0\nreturn 1"),
+    gives("next request eaten", "os.read = lambda *a: b''\nreturn 1", "1"),
+    crashes("trace of no form", "find('trace').append(5)\nreturn 1", "exit code 70", "left before answering"),
     gives("number of arguments replaced", "mods['jail.literals'].parse_arguments = None\nreturn 1", "1"),
     gives("tracer that bites", "sys.settrace(lambda *a: 1 / 0)\nreturn 1", "1"),
     crashes(

@@ -10,6 +10,13 @@ PRINTED = Expected("output_limit", message="the program printed too much")
 LONG = Expected("output_limit", message="the result is too long")
 CPU = Expected("cpu_timeout", message="more than 1 s of CPU time")
 
+# Pages far apart, each of which would need two more for its tables.
+_TABLES = """\
+place = LIBC.mmap
+place.restype = ctypes.c_void_p
+found = [place(ctypes.c_void_p(2 + i << 30), ctypes.c_size_t(4096), 3, 0x100022, -1, 0) for i in range(9)]
+return set(found) == {(1 << 64) - 1}"""
+
 ATTACKS = (
     late("endless loop", "while True:\n    pass"),
     late(
@@ -66,6 +73,49 @@ ATTACKS = (
     late(
         "swallowed memory error",
         "x = []\nwhile True:\n    try: x.append(bytearray(1 << 16))\n    except MemoryError: pass",
+    ),
+    gives(
+        "constants that the compiler might fold",
+        "texts = ('9 ** 9 ** 9 ** 9', '1 << (1 << 40)', '(1,) * 250 * 250 * 250', \"'%1000000000d' % 1\")\n"
+        "return [compile(text, '', 'eval') is None for text in texts]",
+        "[False, False, False, False]",
+    ),
+    out_of_memory("deep signs for the compiler", "compile('-' * 100000 + '1', '', 'eval')"),
+    raises(
+        "deep brackets for the compiler",
+        "compile('(' * 5000 + ')' * 5000, 'x', 'eval')",
+        "SyntaxError",
+        "too many nested parentheses (x, line 1)",
+    ),
+    raises(
+        "deep sum for the compiler",
+        "compile('+'.join(['1'] * 50000), 'x', 'eval')",
+        "RecursionError",
+        "maximum recursion depth exceeded during compilation",
+    ),
+    gives("page tables", _TABLES, "True"),
+    raises(
+        "deep group of exceptions",
+        "e = ValueError(1)\nfor _ in range(50000): e = ExceptionGroup('a', [e])\nraise e",
+        "ExceptionGroup",
+        "a (1 sub-exception)",
+    ),
+    raises(
+        "long chain of exceptions",
+        "e = None\nfor i in range(50000):\n    n = ValueError(i)\n    n.__context__ = n.__cause__ = e\n"
+        "    e = n\nraise e",
+        "ValueError",
+        "49999",
+    ),
+    raises(
+        "exception that takes all memory for its text",
+        "class E(Exception):\n    def __str__(self): return 'x' * (1 << 30)\nraise E",
+        "E",
+        "(the exception has no readable message)",
+    ),
+    late(
+        "segmentation fault that is caught",
+        "signal.signal(signal.SIGSEGV, lambda *a: None)\nctypes.string_at(0)",
     ),
     raises("recursion", "return f()", "RecursionError", "maximum recursion depth exceeded"),
     crashes(

@@ -95,6 +95,8 @@ def test_what_c_code_imports_unasked_is_there(sandbox: Sandbox) -> None:
 
 def test_an_import_that_the_text_hides_is_refused(sandbox: Sandbox) -> None:
     source = "def f(name):\n    return eval('__imp' + 'ort__')(name).__name__\n"
-    outcomes = [sandbox.run(Job(source, (Call("f", repr(name)),)))[0] for name in ("os", "socket", "statistics")]
+    outcomes = [
+        sandbox.run(Job(source, (Call("f", repr(name)),)))[0] for name in ("os", "socket", "statistics")
+    ]
     # The last is allowed, but it is not there, and no file can be read.
     assert [outcome.error for outcome in outcomes] == ["ImportError", "ImportError", "PermissionError"]

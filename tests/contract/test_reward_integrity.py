@@ -73,7 +73,7 @@ DRAFTS: list[tuple[str, str, str]] = [  # name, program, code
     ("forged nan", f"{REACH}{FORGE}def f(a): forge('nan')", "crash"),
     ("knows that it is traced", f"{REACH}def f(a): return sys.gettrace() is None", "non_deterministic"),
     ("knows the stream", f"{REACH}def f(a): return random.random() < 0.3", "non_deterministic"),
-    ("knows the hash seed", f"{REACH}def f(a): return os.environ['PYTHONHASHSEED']", "non_deterministic"),
+    ("knows the hash seed", f"{REACH}def f(a): return hash('a') % 9", "non_deterministic"),
     ("knows its address", "def f(a): return str(object())", "non_deterministic"),
     ("waits for a date", "import datetime\ndef f(a): return getattr(datetime.date, 'to' + 'day')().year",
      "non_deterministic"),
@@ -115,7 +115,7 @@ def test_what_is_noticed_tells_nothing(drafts: dict[str, Admission]) -> None:
 
 def test_a_program_answers_the_solver_as_it_answered_the_gates(sandbox: Sandbox) -> None:
     """The reference run and the judgement of an abduction are the same to the program in every respect."""
-    look = "(sys.gettrace() is None, random.random(), hash('a'), os.environ['PYTHONHASHSEED'], len(sys.argv))"
+    look = "(sys.gettrace() is None, random.random(), hash('a'), dict(os.environ), len(sys.argv))"
     program = f"{REACH}def f(a):\n    return {look}\n"
     runs = sandbox.map(plan_trials(program, "f", ("5",), LIMITS, random=False))
     reference = collect_trials(runs).outputs[0]

@@ -90,7 +90,8 @@ class Sandbox:
         """Run jobs in parallel, one fresh child each; results in the order of the jobs.
 
         A job whose jail died is tried once more, in a jail of its own: if that dies too, it was the
-        job's doing, and the outcome is a crash by the name of "jail died".
+        job's doing, and the outcome is a crash by the name of "jail died". Raises SandboxUnavailable when no
+        jail can be started: a run that went on would take the lack of answers for wrong ones.
         """
         started = time.monotonic()
         results: list[list[Outcome]] = [[] for _ in jobs]
@@ -100,15 +101,13 @@ class Sandbox:
         try:
             with closing(direct(waiting, self._budget, most)) as stream:
                 for task in stream:
-                    job = jobs[task.index]
                     if task.channel is None:
-                        results[task.index] = [Outcome("unavailable", message=task.failure)] * len(job.calls)
-                        continue
+                        raise SandboxUnavailable(task.failure)
                     # A child that lingers holds memory: only where there is plenty of it.
                     linger = bool(waiting) and 4 * most * task.megabytes <= self._budget.total
                     self._pool.release(seats.pop(task.channel), task.channel, at_once=not linger)
                     if task.channel.lost and not task.again:
-                        waiting.append(self._plan(task.index, job, seats, again=True))
+                        waiting.append(self._plan(task.index, jobs[task.index], seats, again=True))
                     results[task.index] = _blame(task)
         finally:
             for channel, seat in seats.items():

@@ -20,9 +20,11 @@ from spadelab.environments.interactive.probes import (
     Instance,
     choose_again,
     plan_first,
+    plan_guesses,
     plan_odd,
     plan_probes,
     plan_random,
+    tells,
 )
 from spadelab.environments.interactive.session import MACHINERY, Fault, Session, accept_reset
 from spadelab.environments.interactive.verdicts import Evidence
@@ -57,6 +59,7 @@ class Inquiry:
         self._begun = Script(seeds[0], manifest.max_turns, senseless)
         self._scripts: list[Script] = []
         self._answers: list[dict[str, Outcome]] = []
+        self._guesses: dict[str, list[Play]] = {}
         self._rows: list[list[Play]] = []
         self._again: list[tuple[Play, Script]] = []
 
@@ -161,7 +164,8 @@ class Inquiry:
         instances = self.evidence.instances
         if not instances:
             return []
-        probes = plan_probes(self.manifest, instances)
+        self._guesses = plan_guesses(self.manifest, instances)
+        probes = plan_probes(self.manifest, instances) + [plays[0] for plays in self._guesses.values()]
         probes += plan_random(self.manifest, instances, self.further, self.random_plays)
         self._rows = pack_plays([self._first, *probes, *plan_odd(self.manifest, instances)])
         self._scripts = [Script(one.seed, self.manifest.max_turns, one.solution) for one in instances]
@@ -189,7 +193,8 @@ class Inquiry:
         evidence.again = [(self._first, self._begun.session)]
 
     def repeat(self) -> list[Job]:
-        """Some of the probes by the calls of real play, side by side, then the questions of `ask` again.
+        """Some of the probes by the calls of real play, side by side; guesses that were right, on the other
+        seeds; then the questions of `ask` again.
 
         No job when a probe met a fault, which ends the draft anyway.
         """
@@ -197,13 +202,21 @@ class Inquiry:
             return []
         plays = choose_again(self.evidence.plays)
         self._again = [(play, repeat_play(play, number)) for number, play in enumerate(plays)]
-        return [self._job((*real_calls([script for _, script in self._again]), *self._questions(1)), 1)]
+        solutions = {one.seed: one.solution for one in self.evidence.instances}
+        right = [rest for first, *rest in self._guesses.values() if tells(first, solutions[first.seed])]
+        self._rows = pack_plays([play for rest in right for play in rest])
+        calls = (*real_calls([script for _, script in self._again]), *map(play_call, self._rows))
+        return [self._job((*calls, *self._questions(1)), 1)]
 
     def match(self, results: Sequence[Sequence[Outcome]]) -> None:
         """Read the outcomes of `repeat`."""
         for outcomes in results:
             self._note("again", outcomes)
             rest = take_calls([script for _, script in self._again], outcomes)
+            for row, outcome in zip(self._rows, rest, strict=False):
+                read_plays(row, outcome)
+                self.evidence.plays += row
+            rest = rest[len(self._rows) :]
             self.evidence.again += [(play, script.session) for play, script in self._again]
             for seed, *both in zip(self.seeds, self._answers, self._sort(rest, 1), strict=True):
                 self._compare(seed, *both)

@@ -1,5 +1,6 @@
 """Who plays a draft at the gates: its own solution, players that know nothing, players that know other
-instances, random players, and odd but legal actions.
+instances, random players, odd but legal actions, and guesses, which are many: each plays one instance, and
+the others when that was won or told the answer.
 
 A policy is named "group:detail". Groups: "solution", "junk" (the same action for ever, whatever the
 environment), "borrowed" (what solves other seeds), "own" (one action of the solution for ever), "sweep"
@@ -18,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spadelab.environments.interactive.contract import Manifest
+from spadelab.environments.interactive.places import have_place
 from spadelab.environments.interactive.plays import Play, write_call
 
 PROBED = 3
@@ -80,10 +82,23 @@ def plan_probes(manifest: Manifest, instances: Sequence[Instance]) -> list[Play]
     for number, instance in enumerate(probed):
         others = [*instances[number + 1 :], *instances[:number]]
         plays += _plan_informed(manifest, instance, others)
-        plays += _plan_texts(manifest, instance)
-    for instance in instances:
-        plays += _plan_sinks(manifest, instance, instances)
     return plays
+
+
+def plan_guesses(manifest: Manifest, instances: Sequence[Instance]) -> dict[str, list[Play]]:
+    """What copies from the opening, any text, and several answers at once: the plays of each policy."""
+    plays: dict[str, list[Play]] = defaultdict(list)
+    planned = [play for one in instances[:PROBED] for play in _plan_texts(manifest, one)]
+    planned += [play for one in instances for play in _plan_sinks(manifest, one, instances)]
+    for play in planned:
+        plays[play.policy].append(play)
+    return plays
+
+
+def tells(play: Play, solution: Sequence[str]) -> bool:
+    """Whether a play won, or saw the only action of the solution on its way."""
+    seen = [step.observation for step in play.session.steps] if len(solution) == 1 else []
+    return play.won or any(have_place([(text, solution[0])]) for text in seen)
 
 
 def choose_again(plays: Sequence[Play]) -> list[Play]:

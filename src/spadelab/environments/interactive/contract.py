@@ -174,7 +174,7 @@ def jailed_source(source: str, class_name: str) -> str:
 
 def _words(tree: ast.Module) -> tuple[str, ...]:
     nodes = walk(tree)
-    inner = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in walk(node)}
+    inner = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
     values = [n.value for n in nodes if isinstance(n, ast.Constant) and id(n) not in inner]
     names = [n.name for n in nodes if isinstance(n, ast.FunctionDef) and n.name not in (*_METHODS, "hint")]
     values += [name.partition("_")[2] or name for name in names]  # the tool of a method tool_read is read

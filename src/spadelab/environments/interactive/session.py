@@ -181,7 +181,7 @@ def take_step(session: Session, action: str, value: object) -> None:
     if not abs(reward) <= 1 + 2 * SLACK:  # an int may be too large for a float; NaN is within nothing
         session.fault = Fault("reward_range", f"the reward of {where} is not within [-1, 1]")
         return
-    total = math.fsum(step.reward for step in session.steps) + reward
+    total = math.fsum(step.reward for step in session.steps) + reward if reward else 0.0
     if not -SLACK <= total <= 1 + SLACK:
         session.fault = Fault(
             "reward_range", f"the rewards sum to {total:g} after {where}, but must stay in [0, 1]"
@@ -240,4 +240,4 @@ def _observe(session: Session, observation: str, where: str) -> str:
         session.fault = Fault(
             "output_limit", f"the observation of {where} is longer than {MAX_OBSERVATION_CHARS} characters"
         )
-    return observation.encode("utf-8", "replace").decode("utf-8")
+    return observation if observation.isascii() else observation.encode("utf-8", "replace").decode("utf-8")

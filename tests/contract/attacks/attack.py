@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from spadelab.sandbox import Call, Job, Limits
 
 QUICK = Limits(wall_seconds=0.4, cpu_seconds=3, memory_mb=96)
 PATIENT = Limits(wall_seconds=20, cpu_seconds=5, memory_mb=96)
+OLD = sys.version_info < (3, 12)
+"""Later interpreters have limits of their own for some attacks, and say so in other words."""
 DENIED = "[Errno 1] Operation not permitted"
 FORBIDDEN_IMPORT = (
     "module {0!r} is not allowed in the sandbox; and sandbox.allowed_packages cannot add it: it belongs to"

@@ -50,7 +50,7 @@ _ODD = (
 )
 # fmt: on
 # Of each group of plays one in so many is repeated: strides that come to every gate seed.
-_REPEATED = {"borrowed": 10, "junk": 10, "random": 7, "odd": 25, "solution": 3, "text": 10, "copy": 10}
+_REPEATED = {"borrowed": 10, "junk": 10, "random": 7, "odd": 25, "solution": 3, "text": 20}
 _WORD = re.compile(r"[^\W_]+|-?\d+")
 
 

@@ -60,7 +60,7 @@ def test_without_namespaces_the_reason_was_measured(tmp_path: Path) -> None:
         (
             "http://127.0.0.1:9",
             1,
-            "http://127.0.0.1:9: remote: the sandbox service http://127.0.0.1:9 does not",
+            "http://127.0.0.1:9: the sandbox service http://127.0.0.1:9 does not",
         ),
         ("remote", 1, "sandbox.url must be"),
         ("none", 2, ""),

@@ -19,7 +19,7 @@ from spadelab.roles.briefing import (
 )
 from spadelab.roles.composition import load_template
 from spadelab.roles.quoting import choose_fence, escape
-from spadelab.sandbox.zygote import STANDARD_MODULES
+from spadelab.sandbox.preload import STANDARD_MODULES
 
 STYLE = "full"
 REQUEST = InteractiveRequest(

@@ -1,8 +1,10 @@
 """The sandbox beside other ways to run a program: `python benchmarks/sandbox_peers.py [--rounds N]`.
 
-All of them run the same program, two at a time, in bursts that alternate within one run, so that other
-load on the machine hits every one. Absolute Zero's own executor is measured where `--azr FOLDER...` names
-a checkout of it and what else it needs on the path (pebble, timeout-decorator, regex, tqdm).
+All of them run the same program in bursts that alternate within one run, so that other load on the machine
+hits every one. New processes run two at a time; the sandbox has four programs in flight, two for each jail,
+and a pool is measured with four in flight and with the whole list at once. Absolute Zero's own executor is
+measured where `--azr FOLDER...` names a checkout of it and what else it needs on the path (pebble,
+timeout-decorator, regex, tqdm).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def execute(source: str) -> str:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to run programs: `burst` runs so many, two at a time; `one` runs a single one."""
+    """A way to run programs: `burst` runs so many, `one` a single one."""
 
     name: str
     count: int
@@ -80,13 +82,23 @@ def use_sandbox(sandbox: Sandbox) -> Way:
     return Way("this sandbox", 400, burst, lambda: burst(1))
 
 
-def use_pool(pool: multiprocessing.pool.Pool) -> Way:
-    """Two processes that stay, without a wall."""
+def use_pool(pool: multiprocessing.pool.Pool) -> list[Way]:
+    """Two processes that stay, without a wall: four askers who each wait, and a list at once."""
+
+    def ask(_: int = 0) -> None:
+        assert pool.apply(execute, (SOURCE,)) == "2"
 
     def burst(count: int) -> None:
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(ask, range(count)))
+
+    def burst_list(count: int) -> None:
         assert pool.map(execute, [SOURCE] * count, chunksize=1) == ["2"] * count
 
-    return Way("multiprocessing.Pool(2), no wall", 1000, burst, lambda: burst(1))
+    return [
+        Way("multiprocessing.Pool(2), 4 in flight", 1000, burst, ask),
+        Way("multiprocessing.Pool(2), lists", 1000, burst_list, ask),
+    ]
 
 
 def use_azr(folders: list[str]) -> list[Way]:
@@ -129,20 +141,20 @@ def main() -> None:
             use_sandbox(sandbox),
             use_commands("bubblewrap and python -S -c", [find_bwrap()[0], *BWRAP, *python], 40),
             use_commands("python -S -c, no wall", python, 60),
-            use_pool(pool),
+            *use_pool(pool),
             *use_azr(options.azr),
         ]
         for way in ways:
             way.measure()
         rounds = [[way.measure() for way in ways] for _ in range(options.rounds)]
         print(f"{sandbox.backend}, {sandbox.workers} jails, load {os.getloadavg()[0]:.1f}")
-    print(f"{'':34} {'programs/s':>10} {'the sandbox is so many times as fast':>38} {'ms for one':>11}")
+    print(f"{'':37} {'programs/s':>10} {'the sandbox is so many times as fast':>38} {'ms for one':>11}")
     for index, way in enumerate(ways):
         rates = [figures[index][0] for figures in rounds]
         ratios = [figures[0][0] / figures[index][0] for figures in rounds]
         spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
         alone = statistics.median(figures[index][1] for figures in rounds)
-        print(f"{way.name:34} {statistics.median(rates):10.0f} {spread:>38} {alone:11.2f}")
+        print(f"{way.name:37} {statistics.median(rates):10.0f} {spread:>38} {alone:11.2f}")
 
 
 if __name__ == "__main__":

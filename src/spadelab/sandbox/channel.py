@@ -13,11 +13,10 @@ from collections.abc import Sequence
 
 from .jail import Ending, Jail, JailDied
 from .jobs import Call, Limits, Outcome
-from .wire import Codec, Reply, WireError
+from .wire import LOAD, Codec, Reply, WireError
 from .zygote import OUT_OF_MEMORY
 
 _CHUNK = 1 << 18
-LOAD = ""  # the name of what loads the program
 
 
 class Channel:

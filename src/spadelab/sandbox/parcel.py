@@ -6,11 +6,11 @@ import secrets
 from collections import deque
 from dataclasses import dataclass
 
-from .channel import LOAD, classify
+from .channel import classify
 from .jail import Ending
 from .jobs import Job, Outcome
 from .service import Load, Result
-from .wire import Codec, WireError
+from .wire import LOAD, Codec, WireError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,14 @@ class Parcel:
             for number, reply in enumerate(self._codec.split(received)):
                 seconds = result.seconds[number] if number < len(result.seconds) else 0.0
                 failed = reply.id == LOAD and reply.kind != "value" and not number
-                if not failed and (not expected or reply.id != expected.popleft()):
+                if not failed and reply.id != expected.popleft():
                     raise WireError("an answer to no question")
                 outcome = self._codec.to_outcome(reply, seconds, loading=reply.id == LOAD)
                 if failed:
                     return fail(self.job, outcome)
                 outcomes += [outcome] if reply.id != LOAD else []
+                if not expected:
+                    break
             if not expected and received:
                 raise WireError("more answers than questions")
             ended = self._explain(result) if expected else None

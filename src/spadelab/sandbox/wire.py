@@ -17,6 +17,8 @@ from .jobs import Call, Limits, Outcome
 from .literals import LiteralError, parse_literal, render
 from .tracer import MAX_ENTRIES, MAX_LINE
 
+LOAD = ""
+"""The name that the load of a program has among the names of calls."""
 # Control characters but for tab and newline, and those that turn the direction of writing.
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

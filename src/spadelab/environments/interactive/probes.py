@@ -49,7 +49,7 @@ _ODD = (
     "- " * 1000, "[" * 1000,
 )
 # fmt: on
-# Of each group of plays one in so many is repeated: strides that come to every gate seed.
+# Of each group of plays one in so many is repeated: strides that come to every seed that it plays.
 _REPEATED = {"borrowed": 10, "junk": 10, "random": 7, "odd": 25, "solution": 3, "text": 20}
 _WORD = re.compile(r"[^\W_]+|-?\d+")
 
